@@ -115,12 +115,17 @@ func value(text string, start int) string {
 	return strconv.Quote(before + string(runes) + behind)
 }
 
-// Drifted returns the status of a host that differs from the last apply. drift becomes its code, and the text
-// has every difference. kept is what the agent's own file shows, nil if it was not read.
-func Drifted(drift fleet.Code, differs []fleet.Code, kept *fleet.Hosting) HostStatus {
-	status := HostStatus{Code: drift}
-	if drift == fleet.NotRegistered {
+// Drifted returns the status of a host that differs from the last apply. The first difference becomes its code, and
+// the text has every difference. kept is what the agent's own file shows, nil if it was not read.
+func Drifted(differs []fleet.Code, kept *fleet.Hosting) HostStatus {
+	status := HostStatus{Code: differs[0]}
+	switch differs[0] { //nolint:exhaustive // state uses the other codes as they are
+	case fleet.NotRegistered:
 		status.Code = fleet.NoLongerRegistered // it was registered before, or state would say otherwise
+	case fleet.Anew, fleet.HostedOtherwise:
+		status.Code = fleet.OtherSpec
+	case fleet.Started:
+		status.Code = fleet.OtherLabels
 	}
 	var texts []string
 	for _, d := range driftTexts {

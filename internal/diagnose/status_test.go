@@ -60,38 +60,37 @@ func TestDrifted(t *testing.T) {
 	memory := fleet.Difference{Field: "resource.mem", Declared: "10", Hosted: "50"}
 	long := fleet.Difference{Field: "control.start_cmd", Declared: strings.Repeat("a", 60), Hosted: strings.Repeat("b", 61)}
 	for want, c := range map[string]struct {
-		drift   fleet.Code
 		differs []fleet.Code
 		fields  []fleet.Difference
 		hosted  bool // and read
 	}{
-		"not_hosted: not running, not hosted":                         {drift: fleet.NotHosted, differs: []fleet.Code{fleet.NotHosted, fleet.NotRunning}},
-		"not_running: not running":                                    {drift: fleet.NotRunning, differs: []fleet.Code{fleet.NotRunning}},
-		"unregistered: the platform no longer knows the process here": {drift: fleet.NotRegistered, differs: []fleet.Code{fleet.NotRegistered}},
-		"other_spec: registered anew by another tool":                 {drift: fleet.OtherSpec, differs: []fleet.Code{fleet.Anew}},
-		"other_spec: registered with another spec, not running":       {drift: fleet.OtherSpec, differs: []fleet.Code{fleet.OtherSpec, fleet.NotRunning}},
-		"other_labels: replaced by a start without its limits":        {drift: fleet.OtherLabels, differs: []fleet.Code{fleet.Started}},
-		"other_labels: registered with other labels":                  {drift: fleet.OtherLabels, differs: []fleet.Code{fleet.OtherLabels}},
+		"not_hosted: not running, not hosted":                         {differs: []fleet.Code{fleet.NotHosted, fleet.NotRunning}},
+		"not_running: not running":                                    {differs: []fleet.Code{fleet.NotRunning}},
+		"unregistered: the platform no longer knows the process here": {differs: []fleet.Code{fleet.NotRegistered}},
+		"other_spec: registered anew by another tool":                 {differs: []fleet.Code{fleet.Anew}},
+		"other_spec: registered with another spec, not running":       {differs: []fleet.Code{fleet.OtherSpec, fleet.NotRunning}},
+		"other_labels: replaced by a start without its limits":        {differs: []fleet.Code{fleet.Started}},
+		"other_labels: registered with other labels":                  {differs: []fleet.Code{fleet.OtherLabels}},
 		`other_spec: hosted with stop_cmd "./stop.sh" → "./stop.sh -9, or so", mem 10 → 50`: {
-			fleet.OtherSpec, []fleet.Code{fleet.HostedOtherwise}, []fleet.Difference{stop, memory}, true,
+			[]fleet.Code{fleet.HostedOtherwise}, []fleet.Difference{stop, memory}, true,
 		},
 		`other_spec: registered with another spec, not hosted, hosted with mem 10 → 50, mem 10 → 50, mem 10 → 50, mem 10 → 50, mem 10 → 50, and 2 more`: {
-			fleet.OtherSpec, []fleet.Code{fleet.HostedOtherwise, fleet.OtherSpec, fleet.NotHosted}, slices.Repeat([]fleet.Difference{memory}, 7), true,
+			[]fleet.Code{fleet.HostedOtherwise, fleet.OtherSpec, fleet.NotHosted}, slices.Repeat([]fleet.Difference{memory}, 7), true,
 		},
 		`other_spec: hosted with start_cmd "` + strings.Repeat("a", 60) + `" → "` + strings.Repeat("b", 60) + `…"`: {
-			fleet.OtherSpec, []fleet.Code{fleet.HostedOtherwise}, []fleet.Difference{long}, true,
+			[]fleet.Code{fleet.HostedOtherwise}, []fleet.Difference{long}, true,
 		},
 		`other_spec: hosted with start_cmd "…` + strings.Repeat("a", 15) + `" → "…` + strings.Repeat("a", 15) + `b"`: {
-			fleet.OtherSpec, []fleet.Code{fleet.HostedOtherwise}, []fleet.Difference{{Field: "control.start_cmd", Declared: strings.Repeat("a", 80), Hosted: strings.Repeat("a", 80) + "b"}}, true,
+			[]fleet.Code{fleet.HostedOtherwise}, []fleet.Difference{{Field: "control.start_cmd", Declared: strings.Repeat("a", 80), Hosted: strings.Repeat("a", 80) + "b"}}, true,
 		},
-		"not_running: not running, not hosted": {fleet.NotRunning, []fleet.Code{fleet.NotRunning, fleet.NotHosted}, []fleet.Difference{stop}, true},
-		"other_spec: registered with another spec (in what the agent's file does not keep), not running": {drift: fleet.OtherSpec, differs: []fleet.Code{fleet.OtherSpec, fleet.NotRunning}, hosted: true},
+		"not_running: not running, not hosted": {[]fleet.Code{fleet.NotRunning, fleet.NotHosted}, []fleet.Difference{stop}, true},
+		"other_spec: registered with another spec (in what the agent's file does not keep), not running": {differs: []fleet.Code{fleet.OtherSpec, fleet.NotRunning}, hosted: true},
 	} {
 		var kept *fleet.Hosting
 		if c.hosted {
 			kept = &fleet.Hosting{Hosted: true, Differs: c.fields}
 		}
-		got := Drifted(c.drift, c.differs, kept)
+		got := Drifted(c.differs, kept)
 		procapitest.WantEqual(t, "in state", want, got.String())
 		procapitest.Check(t, slices.Contains(Codes(), got.Code) && got.FromRefresh(),
 			"%q has no code of the list, or does not count as what a refresh tells", got)

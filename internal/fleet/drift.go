@@ -106,10 +106,9 @@ func (d Desired) carried(s Status) (fingerprint string, started bool) {
 
 // Report is the result of an inspection.
 type Report struct {
-	// Drift holds the hosts that are confirmed to differ from the desired state.
-	Drift map[Host]Code
-	// Differs holds all differences of those hosts, for messages.
-	Differs map[Host][]Code
+	// Drift holds the hosts that are confirmed to differ from the desired state, with all their differences, the
+	// most serious one first.
+	Drift map[Host][]Code
 	// Unreachable holds the hosts that look wrong in the cached status and could not be asked.
 	Unreachable map[Host]Status
 	// Cached is the cached status by host, without labels if the agent reports a later registration.
@@ -130,7 +129,7 @@ func (r Report) SaysHosted(h Host) bool {
 // did not answer before: so that not every refresh takes all its time, they get no more than Quick. registered is
 // when hosts were registered as desired, by their agents' clocks, if known.
 func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt, silent map[Host]bool, registered map[Host]int64) (Report, error) {
-	report := Report{Drift: make(map[Host]Code), Differs: make(map[Host][]Code), Unreachable: make(map[Host]Status)}
+	report := Report{Drift: make(map[Host][]Code), Unreachable: make(map[Host]Status)}
 	cached, err := p.SharedStatus(ctx, hosts)
 	if err != nil {
 		return report, fmt.Errorf("reading the cached status: %w", err)
@@ -138,14 +137,19 @@ func Inspect(ctx context.Context, p Process, hosts []Host, want Desired, inDoubt
 	report.Cached = WithKept(ctx, p, want, hosts, maps.Clone(cached))
 	var suspects []Host
 	for _, h := range hosts {
-		switch status := report.Cached[h]; {
-		case status.State == Unknown && !want.HasSpec:
-			report.Unreachable[h] = status
-		case report.judged(h, want.differences(status)) || want.suspects(status) || inDoubt[h]:
+		status := report.Cached[h]
+		differs := want.differences(status)
+		switch {
+		case want.HasSpec && (len(differs) > 0 || want.suspects(status) || inDoubt[h]):
 			suspects = append(suspects, h)
+		case want.HasSpec:
+		case status.State == Unknown:
+			report.Unreachable[h] = status
+		case len(differs) > 0:
+			report.Drift[h] = differs
 		}
 	}
-	if len(suspects) == 0 || !want.HasSpec {
+	if len(suspects) == 0 {
 		return report, nil
 	}
 	live, err := askSuspects(ctx, p, suspects, silent)
@@ -207,7 +211,6 @@ func (d Desired) suspects(s Status) bool {
 // agent has replaced, or one of Owner that Owner has replaced.
 func (r Report) confirm(h Host, want Desired, now Status, registered int64) {
 	if now.State == Unknown {
-		r.judged(h, nil)
 		r.Unreachable[h] = now
 		return
 	}
@@ -215,25 +218,10 @@ func (r Report) confirm(h Host, want Desired, now Status, registered int64) {
 	if status.olderThan(now.RegisterTime) || !want.carries(status) && want.mayBeEarlier(status, now.RegisterTime, registered) {
 		status.Labels = nil
 	}
-	r.judged(h, want.differences(confirmed(status, now)))
 	r.Cached[h] = status
-}
-
-// judged replaces what is known about the differences of a host, and reports whether there are any.
-func (r Report) judged(h Host, differs []Code) bool {
-	if len(differs) == 0 {
-		delete(r.Drift, h)
-		delete(r.Differs, h)
-		return false
+	if differs := want.differences(confirmed(status, now)); len(differs) > 0 {
+		r.Drift[h] = differs
 	}
-	r.Drift[h], r.Differs[h] = differs[0], differs
-	switch differs[0] { //nolint:exhaustive // state uses the other codes as they are
-	case Anew, HostedOtherwise:
-		r.Drift[h] = OtherSpec
-	case Started:
-		r.Drift[h] = OtherLabels
-	}
-	return true
 }
 
 // differences returns how a status differs from the desired state. The first difference is the most serious

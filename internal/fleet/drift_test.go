@@ -56,8 +56,8 @@ func hostingUnknown(s fleet.Status) fleet.Status {
 	return s
 }
 
-// Each case is one host. live is nil if its agent must not be asked. All differences are reported, and the first
-// one is the code of the drift.
+// Each case is one host. live is nil if its agent must not be asked. All differences are reported, the most serious
+// one first.
 func TestInspect(t *testing.T) {
 	t.Parallel()
 	const (
@@ -78,7 +78,7 @@ func TestInspect(t *testing.T) {
 		cached fleet.Status
 		live   *fleet.Status
 		want   fleet.Code
-		all    []fleet.Code // all differences, if there are others than want
+		all    []fleet.Code // all differences, if there are more than want
 	}{
 		"registered/as-declared":       {registered, row(fleet.Stopped, false, 5), nil, "", nil},
 		"registered/stopped-is-enough": {registered, row(fleet.Stopped, true, 5), nil, "", nil},
@@ -110,8 +110,8 @@ func TestInspect(t *testing.T) {
 		"running/lagging-gone-down": {running, absent, says(live(fleet.Stopped, true, 9)), fleet.NotRunning, nil},
 
 		"labels/none-in-answer":      {hosted, labelled(row(fleet.Running, true, 5), nil), nil, "", nil},
-		"labels/empty":               {hosted, labelled(row(fleet.Running, true, 5), map[string]string{}), says(live(fleet.Running, true, 5)), fleet.OtherSpec, []fleet.Code{fleet.Anew, fleet.OtherLabels}},
-		"labels/without-fingerprint": {hosted, labelled(row(fleet.Running, true, 5), map[string]string{"team": "sre"}), says(live(fleet.Running, true, 5)), fleet.OtherSpec, []fleet.Code{fleet.Anew}},
+		"labels/empty":               {hosted, labelled(row(fleet.Running, true, 5), map[string]string{}), says(live(fleet.Running, true, 5)), fleet.Anew, []fleet.Code{fleet.Anew, fleet.OtherLabels}},
+		"labels/without-fingerprint": {hosted, labelled(row(fleet.Running, true, 5), map[string]string{"team": "sre"}), says(live(fleet.Running, true, 5)), fleet.Anew, []fleet.Code{fleet.Anew}},
 		"labels/other-fingerprint":   {hosted, labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff")), says(live(fleet.Running, true, 5)), fleet.OtherSpec, nil},
 		"labels/other-version":       {hosted, labelled(row(fleet.Running, true, 5), carrying("v2-ffffffffffffffff")), nil, "", nil},
 		"labels/other-version-down":  {running, labelled(row(fleet.Stopped, true, 5), carrying("v2-ffffffffffffffff")), says(live(fleet.Stopped, true, 5)), fleet.NotRunning, nil},
@@ -135,17 +135,17 @@ func TestInspect(t *testing.T) {
 		"all/found-well-after":  {running, row(fleet.Stopped, false, 5), says(live(fleet.Running, true, 5)), "", nil},
 		"all/less-than-on-file": {running, row(fleet.Stopped, false, 5), says(live(fleet.Stopped, true, 5)), fleet.NotRunning, nil},
 		"all/not-asked":         {running, labelled(row(fleet.Stopped, false, 5), bare), unreachable, silent, nil},
-		"all/by-a-start":        {running, labelled(row(fleet.Running, true, 5), started()), says(live(fleet.Running, true, 5)), fleet.OtherLabels, []fleet.Code{fleet.Started}},
+		"all/by-a-start":        {running, labelled(row(fleet.Running, true, 5), started()), says(live(fleet.Running, true, 5)), fleet.Started, []fleet.Code{fleet.Started}},
 		"all/by-an-older-start": {running, labelled(row(fleet.Running, true, 5), started()), says(live(fleet.Running, true, 6)), "", nil},
 		"all/at-once": {
-			running, labelled(row(fleet.Stopped, false, 5), map[string]string{}), says(live(fleet.Stopped, false, 5)), fleet.OtherSpec,
+			running, labelled(row(fleet.Stopped, false, 5), map[string]string{}), says(live(fleet.Stopped, false, 5)), fleet.Anew,
 			[]fleet.Code{fleet.Anew, fleet.OtherLabels, fleet.NotHosted, fleet.NotRunning},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, wantCalls := &process{cached: answer(test.cached)}, "cached 1"
-			want := fleet.Report{Drift: map[fleet.Host]fleet.Code{}, Differs: map[fleet.Host][]fleet.Code{}, Unreachable: map[fleet.Host]fleet.Status{}}
+			want := fleet.Report{Drift: map[fleet.Host][]fleet.Code{}, Unreachable: map[fleet.Host]fleet.Status{}}
 			if test.live != nil {
 				p.live = answer(*test.live)
 				wantCalls += ", live 1"
@@ -158,7 +158,7 @@ func TestInspect(t *testing.T) {
 				if test.all == nil {
 					test.all = []fleet.Code{test.want}
 				}
-				want.Drift[host(1)], want.Differs[host(1)] = test.want, test.all
+				want.Drift[host(1)] = test.all
 			}
 			got, err := fleet.Inspect(t.Context(), p, hosts(1), desired(test.ensure), nil, nil, nil)
 			fleettest.NoError(t, err)
@@ -195,7 +195,7 @@ func TestInspect_severalHosts(t *testing.T) {
 		live        func([]fleet.Host) (map[fleet.Host]fleet.Status, error)
 		spoil       func(*fleet.Desired)
 		calls       string
-		drift       map[int]fleet.Code
+		drift       map[int][]fleet.Code
 		unreachable byStatus
 	}{
 		"suspects": {
@@ -203,11 +203,11 @@ func TestInspect_severalHosts(t *testing.T) {
 			live: func([]fleet.Host) (map[fleet.Host]fleet.Status, error) { // host 5 is missing
 				return map[fleet.Host]fleet.Status{host(2): live(fleet.Stopped, false, 0), host(4): live(fleet.Running, true, 5)}, nil
 			},
-			calls: "cached 1 2 3 4 5, live 2 4 5", drift: map[int]fleet.Code{2: fleet.NotRegistered}, unreachable: byStatus{5: late},
+			calls: "cached 1 2 3 4 5, live 2 4 5", drift: map[int][]fleet.Code{2: {fleet.NotRegistered}}, unreachable: byStatus{5: late},
 		},
 		"no-spec": {
 			cached: byStatus{2: absent, 3: down}, spoil: func(d *fleet.Desired) { d.HasSpec = false },
-			calls: "cached 1 2 3 4 5", drift: map[int]fleet.Code{2: fleet.NotRegistered, 3: fleet.NotHosted},
+			calls: "cached 1 2 3 4 5", drift: map[int][]fleet.Code{2: {fleet.NotRegistered}, 3: {fleet.NotHosted}},
 		},
 		"no-fingerprint": { // neither spec nor labels count
 			cached: byStatus{1: labelled(row(fleet.Running, true, 5), carrying("v1-ffffffffffffffff"))},
@@ -405,7 +405,7 @@ func TestInspect_kept(t *testing.T) {
 			p := verifier{&process{cached: answer(c.cached), live: answer(c.live)}, c.kept}
 			got, err := fleet.Inspect(t.Context(), p, hosts(1), want, nil, nil, nil)
 			fleettest.NoError(t, err)
-			fleettest.Same(t, "differs", c.differs, got.Differs[host(1)])
+			fleettest.Same(t, "differs", c.differs, got.Drift[host(1)])
 			if calls := []string{"cached 1", "hosting 1", "live 1"}; c.asked {
 				p.wantCalls(t, calls...)
 			} else {

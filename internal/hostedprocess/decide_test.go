@@ -35,7 +35,7 @@ func TestRefreshed(t *testing.T) {
 		"not hosted, and nothing says it is":     {refreshed{was: status(fleet.NotHosted), unsaid: true}, fleet.NotHosted},
 		"not hosted, and hosted since":           {refreshed{was: status(fleet.NotHosted)}, ""},
 		"not hosted, and not running":            {refreshed{was: status(fleet.NotHosted), found: found(fleet.NotRunning)}, fleet.NotHosted},
-		"found before, and hosted since":         {refreshed{was: diagnose.Drifted(fleet.NotHosted, []fleet.Code{fleet.NotHosted, fleet.NotRunning}, nil), found: found(fleet.NotRunning)}, fleet.NotRunning},
+		"found before, and hosted since":         {refreshed{was: diagnose.Drifted([]fleet.Code{fleet.NotHosted, fleet.NotRunning}, nil), found: found(fleet.NotRunning)}, fleet.NotRunning},
 		"not started, and of another spec":       {refreshed{was: status(fleet.NotRunning), found: found(fleet.OtherSpec)}, fleet.OtherSpec},
 		"away":                                   {refreshed{was: status(fleet.NotRunning), away: true}, fleet.NotRunning},
 		"still refused":                          {refreshed{was: status(fleet.NotRegistered), found: found(fleet.NoLongerRegistered), labelled: true}, fleet.NotRegistered},

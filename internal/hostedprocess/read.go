@@ -199,12 +199,12 @@ func (f *refresh) compare(last ledger) {
 // driftOn returns how a host differs from what was last registered, and who registered it if that is another
 // owner. An import becomes the owner that it found.
 func (f *refresh) driftOn(host fleet.Host) diagnose.HostStatus {
-	drift, drifted := f.report.Drift[host]
+	differs, drifted := f.report.Drift[host]
 	if !drifted {
 		return diagnose.HostStatus{}
 	}
 	row := f.report.Cached[host]
-	status := diagnose.Drifted(drift, f.report.Differs[host], row.Kept)
+	status := diagnose.Drifted(differs, row.Kept)
 	if owner := row.Labels[f.held.OwnerLabel()]; outdated(status.Code) && f.held.OwnedByOther(row) && owner != f.last.owner {
 		status.Text += fleet.ByOwner(owner)
 	}
