@@ -73,16 +73,12 @@ func Run(ctx context.Context, op Operation, order Order, members []Member, all [
 		priorities[i] = m.Priority
 		turns += len(m.Hosts)
 	}
-	stages, waves, concerned := Stages(order, priorities), 0, make(map[HostID]bool)
+	stages, waves := Stages(order, priorities), 0
 	for _, stage := range stages {
-		machines := r.machines(stage, all)
-		waves += len(rollout.Sizes(machines))
-		for _, machine := range machines {
-			concerned[machine.WithoutSupplier()] = true
-		}
+		waves += len(rollout.Sizes(r.machines(stage, all)))
 	}
 	r.tally = newTally(rollout.Watch, turns, waves)
-	allowed := rollout.MaxFailed.Of(len(concerned))
+	allowed := rollout.MaxFailed.Of(len(r.machines(slices.Concat(stages...), all)))
 	for n, stage := range stages {
 		machines := r.machines(stage, all)
 		if len(machines) == 0 {
@@ -111,13 +107,11 @@ type orderedRun struct {
 
 // machines returns the machines of the members of a stage.
 func (r *orderedRun) machines(stage []int, all []Host) []Host {
-	on := make(map[HostID]bool)
+	var on []Host
 	for _, i := range stage {
-		for _, h := range r.members[i].Hosts {
-			on[h.WithoutSupplier()] = true
-		}
+		on = append(on, r.members[i].Hosts...)
 	}
-	return Where(all, func(h Host) bool { return on[h.WithoutSupplier()] })
+	return sameMachines(all, on)
 }
 
 // stage runs the members of one priority, wave by wave. later is what the later stages need. A wave with a
@@ -203,15 +197,14 @@ func (r *orderedRun) wave(ctx context.Context, stage []int, machines []Host) Res
 }
 
 func (r *orderedRun) operate(ctx context.Context, stage []int, machines []Host, turns []turn) {
-	ids, after := idsOf(machines), time.Duration(0)
+	after := time.Duration(0)
 	for n, i := range stage {
 		turns[n] = turn{process: r.members[i].Process, op: r.op}
 		after = max(after, turns[n].needsAfter())
 	}
 	atOnce(len(stage), func(n int) {
 		i := stage[n]
-		hosts := Where(r.members[i].Hosts, func(h Host) bool { return ids[h.WithoutSupplier()] })
-		turns[n].before(ctx, hosts, r.members[i].Unsure, r.takes(stage)+after, func(results Results) { r.count(i, results) })
+		turns[n].before(ctx, sameMachines(r.members[i].Hosts, machines), r.members[i].Unsure, r.takes(stage)+after, func(results Results) { r.count(i, results) })
 		r.count(i, turns[n].results)
 	})
 	var (
@@ -307,10 +300,11 @@ func atOnce(n int, act func(int)) {
 	wg.Wait()
 }
 
-func idsOf(hosts []Host) map[HostID]bool {
-	ids := make(map[HostID]bool, len(hosts))
-	for _, h := range hosts {
+// sameMachines returns those of hosts that are among others, with any supplier id.
+func sameMachines(hosts, others []Host) []Host {
+	ids := make(map[HostID]bool, len(others))
+	for _, h := range others {
 		ids[h.WithoutSupplier()] = true
 	}
-	return ids
+	return Where(hosts, func(h Host) bool { return ids[h.WithoutSupplier()] })
 }

@@ -112,15 +112,13 @@ func unhostUnregistered(ctx context.Context, p Process, gone []Host, was map[Hos
 			results[h] = Unanswered(s, err, "not registered, and whether its agent hosts it all the same could not be asked")
 		case s.Hosted && registeredSince(was[h].RegisterTime, s.RegisterTime):
 			results[h] = Outcome{Verdict: Failed, Meaning: "unregistered, but its agent hosts the process by a registration made in the meantime; another owner's is left alone"}
-		case s.Hosted, !s.HostedKnown && !p.HostingRegisters():
+		case s.Hosted && p.HostingRegisters():
+			results[h] = Outcome{Verdict: Failed, Meaning: "the platform says that nothing is hosted there, but its agent then reports that it hosts the process"}
+		case !p.HostingRegisters() && (s.Hosted || !s.HostedKnown):
 			hosted = append(hosted, h)
 		}
 	}
-	switch {
-	case len(hosted) == 0:
-	case p.HostingRegisters():
-		results.Merge(Same(hosted, Outcome{Verdict: Failed, Meaning: "the platform says that nothing is hosted there, but its agent then reports that it hosts the process"}))
-	default:
+	if len(hosted) > 0 {
 		results.Merge(unhost(ctx, p, hosted, live))
 	}
 }

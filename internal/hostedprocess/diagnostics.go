@@ -130,7 +130,7 @@ func (h hostedProcess) judge(failures fleet.Results, statuses map[fleet.HostID]d
 		return failures, nil
 	}
 	check := ""
-	if diagnose.CountUnreachable(unregistered(statuses)) > 0 {
+	if awayUnregistered(statuses) > 0 {
 		check = checkAddresses
 	}
 	failing := failures.Where(func(host fleet.Host, o fleet.Outcome) bool {
@@ -178,24 +178,25 @@ func (h hostedProcess) raise(statuses map[fleet.HostID]diagnose.HostStatus) stri
 	if away <= h.unreachable.Hosts {
 		return ""
 	}
-	switch unregistered := diagnose.CountUnreachable(unregistered(statuses)); unregistered {
-	case away:
-		return checkAddresses
-	case 0:
-		return diagnose.RaiseUnreachable(away, h.unreachable.Hosts, h.unreachable.Set)
-	default:
-		return checkAddresses + diagnose.RaiseUnreachable(away, h.unreachable.Hosts, h.unreachable.Set)
+	unregistered, advice := awayUnregistered(statuses), ""
+	if unregistered > 0 {
+		advice = checkAddresses
 	}
+	if unregistered < away {
+		advice += diagnose.RaiseUnreachable(away, h.unreachable.Hosts, h.unreachable.Set)
+	}
+	return advice
 }
 
 // checkAddresses is said of hosts on which nothing is registered and whose agents do not answer: the platform
 // reports the same for an address that it does not know.
 const checkAddresses = "\n\nWhere nothing is registered and no agent answers, the address may be wrong: check it and its bk_cloud_id, then the agent in NodeMan."
 
-func unregistered(statuses map[fleet.HostID]diagnose.HostStatus) map[fleet.HostID]diagnose.HostStatus {
+// awayUnregistered counts the hosts whose agents do not answer and on which nothing is registered.
+func awayUnregistered(statuses map[fleet.HostID]diagnose.HostStatus) int {
 	never := maps.Clone(statuses)
 	maps.DeleteFunc(never, func(_ fleet.HostID, s diagnose.HostStatus) bool { return s.Code != fleet.NotRegistered })
-	return never
+	return diagnose.CountUnreachable(never)
 }
 
 // unreachable warns of hosts that look changed, or of which JOB says nothing, and whose agents could not be asked. Hosts

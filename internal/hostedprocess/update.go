@@ -295,10 +295,7 @@ func (u *update) release(ctx context.Context, done fleet.Results) {
 
 // leaving returns those of the removed hosts that are not renamed.
 func leaving(removed []fleet.Host, renamed map[fleet.Host]fleet.Host) []fleet.Host {
-	old := make(map[fleet.Host]bool, len(renamed))
-	for _, was := range renamed {
-		old[was] = true
-	}
+	old := fleet.SetOf(slices.Collect(maps.Values(renamed)))
 	return fleet.Where(removed, func(host fleet.Host) bool { return !old[host] })
 }
 
