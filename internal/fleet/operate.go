@@ -60,7 +60,6 @@ func (t *turn) before(ctx context.Context, hosts []Host, unsure map[Host]Task, l
 // the task shows nothing. If the earlier run failed, the operation is due.
 func (t *turn) resume(ctx context.Context, hosts []Host, later time.Duration, observe Observer) (doubtful []Host) {
 	tasks := make(map[Host]Task)
-	var rest []Host
 	for _, h := range hosts {
 		task := t.unsure[h]
 		t.bare[h] = task.Bare
@@ -70,7 +69,7 @@ func (t *turn) resume(ctx context.Context, hosts []Host, later time.Duration, ob
 			t.results[h] = Outcome{Verdict: Done, TaskID: task.ID}
 			t.resumed = append(t.resumed, h)
 		default:
-			rest = append(rest, h)
+			doubtful = append(doubtful, h)
 			if task.ID != "" {
 				tasks[h] = task
 			}
@@ -81,10 +80,9 @@ func (t *turn) resume(ctx context.Context, hosts []Host, later time.Duration, ob
 	ended := resume(ctx, t.process, tasks, func(ctx context.Context, open []Host) Results {
 		return askFirst(ctx, t.process, t.op, open, Takes(t.process, t.op)).Where(func(_ Host, o Outcome) bool { return o.OK() })
 	}, observe)
-	for _, h := range rest {
+	for _, h := range doubtful {
 		switch o, known := ended[h]; {
-		case !known, o.Verdict == Lost:
-			doubtful = append(doubtful, h)
+		case !known:
 		case o.OK():
 			t.results[h] = o
 			t.resumed = append(t.resumed, h)
@@ -92,7 +90,7 @@ func (t *turn) resume(ctx context.Context, hosts []Host, later time.Duration, ob
 			t.results[h] = o
 		}
 	}
-	return doubtful
+	return Where(doubtful, func(h Host) bool { o, known := ended[h]; return !known || o.Verdict == Lost })
 }
 
 // after takes the results of the operation and handles what it left behind.

@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -80,13 +82,7 @@ func StillUnderWay(ctx context.Context, p, asked Process, want Desired, tasks ma
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	still := make(Results)
-	for h, o := range resume(ctx, p, tasks, tookEffect(asked, want, tasks), observe) {
-		if o.Verdict == Pending {
-			still[h] = o
-		}
-	}
-	return still
+	return resume(ctx, p, tasks, tookEffect(asked, want, tasks), observe).pending()
 }
 
 // tookEffect returns a function that asks agents whether tasks have taken effect although the platform does not
@@ -123,35 +119,26 @@ func resume(ctx context.Context, p Process, tasks map[Host]Task, worked func(con
 		return nil
 	}
 	results := p.Resume(ctx, tasks, false, nil)
-	var open []Host
-	for h := range tasks {
-		if results[h].Verdict == Pending {
-			open = append(open, h)
-		}
+	if open := slices.Collect(maps.Keys(results.pending())); len(open) > 0 {
+		results.Merge(worked(ctx, open))
 	}
-	if len(open) > 0 {
-		asked := worked(ctx, open)
-		results.Merge(asked)
-		rest := make(map[Host]Task)
-		for _, h := range open {
-			if results[h].Verdict == Pending {
-				rest[h] = tasks[h]
-			}
-		}
-		if len(rest) > 0 {
-			for h, o := range p.Resume(ctx, rest, true, observe) {
-				o.Unreachable = asked[h].Unreachable
-				results[h] = o
-			}
-		}
-	}
-	for h, o := range results {
-		if o.Verdict == Pending {
-			o.Underway = tasks[h]
+	if open := results.pending(); len(open) > 0 {
+		rest := maps.Clone(tasks)
+		maps.DeleteFunc(rest, func(h Host, _ Task) bool { _, pending := open[h]; return !pending })
+		for h, o := range p.Resume(ctx, rest, true, observe) {
+			o.Unreachable = open[h].Unreachable
 			results[h] = o
 		}
 	}
+	for h, o := range results.pending() {
+		o.Underway = tasks[h]
+		results[h] = o
+	}
 	return results
+}
+
+func (r Results) pending() Results {
+	return r.Where(func(_ Host, o Outcome) bool { return o.Verdict == Pending })
 }
 
 // resumeUnderway asks for the results of hostings and starts that an earlier run has sent. It returns the
@@ -168,11 +155,10 @@ func (r *Reconciliation) resumeUnderway(ctx context.Context, hosts []Host, later
 	still := StillUnderWay(ctx, r.process, r.prior(), r.want, tasks, observe)
 	for h := range tasks {
 		o, goesOn := still[h]
-		if r.found.Ended[h] = !goesOn; !goesOn {
-			continue
+		if r.found.Ended[h] = !goesOn; goesOn {
+			o.Meaning = tasks[h].goesOn()
+			still[h] = o
 		}
-		o.Meaning = tasks[h].goesOn()
-		still[h] = o
 	}
 	return still
 }
