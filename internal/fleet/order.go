@@ -251,7 +251,7 @@ func (r *orderedRun) count(member int, results Results) {
 	if r.rollout.Healthy != nil {
 		results = results.Failures()
 	}
-	r.tally.countFor(member, results)
+	r.tally.count(member, results)
 }
 
 // watch passes the hosts of a wave through the gate, each process separately.
@@ -270,9 +270,9 @@ func (r *orderedRun) watch(ctx context.Context, stage []int, turns []turn) {
 	}
 	r.tally.watching(all)
 	atOnce(len(turns), func(n int) {
-		left := func(results Results) { r.tally.leftFor(stage[n], results) }
+		left := func(results Results) { r.tally.left(stage[n], results) }
 		turns[n].results.Merge(r.rollout.Healthy.pass(ctx, turns[n].process, r.rollout.clock(), watched[n], turns[n].results, left))
-		r.tally.countFor(stage[n], turns[n].results)
+		r.tally.count(stage[n], turns[n].results)
 	})
 	r.tally.watching(0)
 }

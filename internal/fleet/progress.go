@@ -44,7 +44,7 @@ type tally struct {
 	had map[tallied]Verdict
 }
 
-// tallied identifies a verdict: by host, and by member if there are several processes.
+// tallied identifies a verdict: by host, and by member, which is 0 if there is only one process.
 type tallied struct {
 	member int
 	host   Host
@@ -77,20 +77,16 @@ func (t *tally) watching(n int) {
 }
 
 // left takes the verdicts of hosts that leave the gate.
-func (t *tally) left(results Results) { t.leftFor(0, results) }
-
-func (t *tally) leftFor(member int, results Results) {
+func (t *tally) left(member int, results Results) {
 	t.mu.Lock()
 	t.now.Watched -= len(results)
 	t.mu.Unlock()
-	t.countFor(member, results)
+	t.count(member, results)
 }
 
 // count adds verdicts. The latest one of a host replaces earlier ones: a stop that is found to have left the
 // process hosted is first Done and then Failed.
-func (t *tally) count(results Results) { t.countFor(0, results) }
-
-func (t *tally) countFor(member int, results Results) {
+func (t *tally) count(member int, results Results) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.now

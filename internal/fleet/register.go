@@ -31,10 +31,8 @@ func (c Change) FindAlike(ctx context.Context, p Process, want Desired) Change {
 	if err != nil {
 		return c
 	}
-	found, times := make(map[Host]bool), maps.Clone(c.Times)
-	if times == nil {
-		times = make(map[Host]int64)
-	}
+	found, times := make(map[Host]bool), make(map[Host]int64)
+	maps.Copy(times, c.Times)
 	for _, h := range alike {
 		if s, now := cached[h], live[h]; now.answered() && !s.olderThan(now.RegisterTime) {
 			found[h], times[h] = true, s.RegisterTime

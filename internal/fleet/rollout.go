@@ -72,10 +72,11 @@ func (r Rollout) gated(ctx context.Context, p Process, hosts []Host, act func(co
 	}
 	waves := r.cut(hosts)
 	tally := newTally(r.Watch, len(hosts), len(waves))
-	observe := Observer(tally.count)
-	if r.Healthy != nil {
-		// A success counts only after the gate.
-		observe = func(results Results) { tally.count(results.Failures()) }
+	observe := func(results Results) {
+		if r.Healthy != nil { // a success counts only after the gate
+			results = results.Failures()
+		}
+		tally.count(0, results)
 	}
 	for i, wave := range waves {
 		if reason, err := r.hold(ctx, i, results, len(hosts)); reason != "" {
@@ -88,12 +89,12 @@ func (r Rollout) gated(ctx context.Context, p Process, hosts []Host, act func(co
 		settled := r.bounded(ctx, act, Wave{Number: i + 1, Hosts: wave, observe: observe})
 		if r.Healthy != nil {
 			watched := Where(settled.Succeeded(wave), meant)
-			tally.count(settled.Where(func(h Host, o Outcome) bool { return !o.OK() || !meant(h) }))
+			tally.count(0, settled.Where(func(h Host, o Outcome) bool { return !o.OK() || !meant(h) }))
 			tally.watching(len(watched))
-			settled.Merge(r.Healthy.pass(ctx, p, r.clock(), watched, settled, tally.left))
+			settled.Merge(r.Healthy.pass(ctx, p, r.clock(), watched, settled, func(results Results) { tally.left(0, results) }))
 			tally.watching(0)
 		}
-		tally.count(settled)
+		tally.count(0, settled)
 		results.Merge(settled)
 	}
 	return results

@@ -1,15 +1,11 @@
 package hostedprocess
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/blueking/terraform-provider-bk/internal/bkapi"
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
@@ -308,11 +304,7 @@ func hostedSpecWarnings(h hostedProcess, report fleet.Report) diag.Diagnostics {
 
 // hostedAgain warns of hosts that the last apply registered anew, and whose agents host another spec all the
 // same.
-func hostedAgain(ctx context.Context, does effect, statuses map[fleet.HostID]diagnose.HostStatus, resp *resource.ModifyPlanResponse) diag.Diagnostics {
-	var rollout types.String
-	if diags := resp.Plan.GetAttribute(ctx, path.Root("rollout_plan"), &rollout); diags.HasError() || !diagnose.IsAgain(rollout.ValueString()) {
-		return diags
-	}
+func hostedAgain(does effect, statuses map[fleet.HostID]diagnose.HostStatus) diag.Diagnostics {
 	hosts, found := does.prior, make(fleet.Results)
 	for _, host := range hosts.Hosts() {
 		if status := statuses[host.WithoutSupplier()]; status.HostedOtherwise() {

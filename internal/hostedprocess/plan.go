@@ -142,11 +142,13 @@ func (p planning) update(ctx context.Context) {
 	if p.settled {
 		p.statuses(ctx, does, changes)
 	}
-	p.rollout(ctx, words)
+	again := diagnose.IsAgain(p.rollout(ctx, words))
 	if state.Owner.IsNull() && !p.same(p.Plan) { // an import has none before its first update
 		p.set(ctx, "owner", types.StringUnknown())
 	}
-	p.Diagnostics.Append(hostedAgain(ctx, does, k.statuses, p.ModifyPlanResponse)...)
+	if again {
+		p.Diagnostics.Append(hostedAgain(does, k.statuses)...)
+	}
 }
 
 // words returns the effect that rollout_plan describes. The apply asks again whether hosts are renamed, and may get another
@@ -206,42 +208,39 @@ func (p planning) statuses(ctx context.Context, does effect, changes bool) {
 	p.set(ctx, "unreachable", unreachable)
 }
 
-// rollout plans rollout_plan, which is unknown until everything else is known. It stays as the last change has set it if
-// nothing changes.
-func (p planning) rollout(ctx context.Context, e effect) {
+// rollout plans rollout_plan, which is unknown until everything else is known, and returns it. It stays as the last
+// change has set it if nothing changes.
+func (p planning) rollout(ctx context.Context, e effect) string {
 	const at = "rollout_plan"
-	before := p.state.lifecycle().RolloutPlan
-	if !p.settled {
+	before, does := p.state.lifecycle().RolloutPlan, callsNoHost
+	switch {
+	case !p.settled:
 		p.set(ctx, at, types.StringUnknown())
-		return
-	}
-	if e.callsNothing() {
-		p.set(ctx, at, before)
-		if !p.same(p.Plan) {
-			p.set(ctx, at, types.StringValue(diagnose.Again(callsNoHost, before.ValueString())))
+		return ""
+	case !e.callsNothing():
+		rollout, diags := reference.Target{Hosts: e.next}.Rollout(ctx, p.plan.lifecycle().Rollout)
+		p.Diagnostics.Append(diags...)
+		does = e.describe(rollout)
+	default:
+		if p.set(ctx, at, before); p.same(p.Plan) {
+			return before.ValueString()
 		}
-		return
 	}
-	rollout, diags := reference.Target{Hosts: e.next}.Rollout(ctx, p.plan.lifecycle().Rollout)
-	p.Diagnostics.Append(diags...)
-	p.set(ctx, at, types.StringValue(diagnose.Again(e.describe(rollout), before.ValueString())))
+	text := diagnose.Again(does, before.ValueString())
+	p.set(ctx, at, types.StringValue(text))
+	return text
 }
 
 // same reports whether a plan is what is in state. Their hosts are compared separately: each is one text, in
 // any order.
 func (p planning) same(plan tfsdk.Plan) bool {
 	var planned, stored map[string]tftypes.Value
-	if plan.Raw.As(&planned) != nil || p.req.State.Raw.As(&stored) != nil {
+	if !p.sameHosts || plan.Raw.As(&planned) != nil || p.req.State.Raw.As(&stored) != nil {
 		return false
 	}
-	return p.sameHosts && maps.EqualFunc(without(planned, "hosts"), without(stored, "hosts"), tftypes.Value.Equal)
-}
-
-// without returns a copy of a map without a key.
-func without[V any](all map[string]V, key string) map[string]V {
-	rest := maps.Clone(all)
-	delete(rest, key)
-	return rest
+	besides := maps.Clone(planned) // As returns the map that the value uses
+	besides["hosts"] = stored["hosts"]
+	return maps.EqualFunc(besides, stored, tftypes.Value.Equal)
 }
 
 // callsNoHost is the rollout_plan of an apply that only changes state.
