@@ -63,12 +63,12 @@ func (h hostedProcess) moving(change fleet.Change) fleet.Change {
 
 // noteStopped notes on which hosts a running process was stopped, for an object that registers it there later
 // in this run.
-func (l departure) noteStopped(hosts []fleet.Host, spared map[fleet.Host]bool) {
+func (l departure) noteStopped(hosts []fleet.Host) {
 	if l.first.Operation() == "" {
 		return
 	}
 	l.object.Stopped(fleet.Where(hosts, func(host fleet.Host) bool {
-		return l.was[host].State == fleet.Running && !spared[host] && l.results[host].Verdict != fleet.NotTried
+		return l.was[host].State == fleet.Running && !l.spared[host] && l.results[host].Verdict != fleet.NotTried
 	}))
 }
 

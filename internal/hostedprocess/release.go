@@ -46,10 +46,15 @@ type departure struct {
 	was map[fleet.Host]fleet.Status
 	// begun are the hosts that could not be unregistered, and to which something was or may have been done.
 	begun map[fleet.Host]bool
+	// spared are the hosts on which nothing is stopped first.
+	spared map[fleet.Host]bool
 }
 
 func (h hostedProcess) departure(k known, how leave) departure {
-	return departure{h, k, how, make(fleet.Results), make(map[note]fleet.Results), make(map[fleet.Host]fleet.Status), make(map[fleet.Host]bool)}
+	return departure{
+		hostedProcess: h, known: k, leave: how, results: make(fleet.Results), noted: make(map[note]fleet.Results),
+		was: make(map[fleet.Host]fleet.Status), begun: make(map[fleet.Host]bool), spared: make(map[fleet.Host]bool),
+	}
 }
 
 // release unregisters those of the hosts that this object owns. It leaves alone what this object never
@@ -63,14 +68,12 @@ func (l departure) release(ctx context.Context, hosts []fleet.Host, rollout flee
 	if l.forget {
 		rollout.MaxUnreachable = len(hosts)
 	}
-	ours, spared := l.spared(ctx, l.stillOurs(ctx, l.unhindered(ctx, hosts)))
+	ours := l.spare(ctx, l.stillOurs(ctx, l.unhindered(ctx, hosts)))
 	logged := platform.Run{Process: l.ID, Operation: wordsOf(l.first), Keys: l.Hosts, Rollout: rollout}
 	l.results.Merge(l.platform.Logged(ctx, logged, ours, func(ctx context.Context, rollout fleet.Rollout) fleet.Results {
-		return rollout.Run(ctx, ours, func(ctx context.Context, wave fleet.Wave) fleet.Results {
-			return l.releaseWave(ctx, wave, spared)
-		})
+		return rollout.Run(ctx, ours, l.releaseWave)
 	}))
-	l.noteStopped(ours, spared)
+	l.noteStopped(ours)
 	if l.forget {
 		l.forgetGone(ctx)
 	}
@@ -93,16 +96,12 @@ func endOf(task fleet.Task) string {
 // unhindered returns the hosts on which no request of an earlier run is under way. Such a request would host or
 // start the process after it was unregistered.
 func (l departure) unhindered(ctx context.Context, hosts []fleet.Host) []fleet.Host {
-	l.hinder(ctx, l.last.hostings(hosts))
-	l.hinder(ctx, l.last.tries(hosts))
-	return fleet.Where(hosts, func(host fleet.Host) bool { _, hindered := l.results[host]; return !hindered })
-}
-
-// hinder notes the hosts on which these tasks are still under way.
-func (l departure) hinder(ctx context.Context, tasks map[fleet.Host]fleet.Task) {
-	for host, o := range fleet.StillUnderWay(ctx, l.Process, l.Process, l.last.lastSent(l.Desired), tasks, nil) {
-		l.results[host] = diagnose.Hindered(ctx, o, meaningHindered+endOf(tasks[host]))
+	for _, tasks := range []map[fleet.Host]fleet.Task{l.last.hostings(hosts), l.last.tries(hosts)} {
+		for host, o := range fleet.StillUnderWay(ctx, l.Process, l.Process, l.last.lastSent(l.Desired), tasks, nil) {
+			l.results[host] = diagnose.Hindered(ctx, o, meaningHindered+endOf(tasks[host]))
+		}
 	}
+	return fleet.Where(hosts, func(host fleet.Host) bool { _, hindered := l.results[host]; return !hindered })
 }
 
 // wordsOf says what is done to hosts that are unregistered.
@@ -115,14 +114,14 @@ func wordsOf(first fleet.OnDestroy) string {
 
 // releaseWave unregisters the hosts of one wave. From the second wave on it asks again who owns them, because
 // another object may register there between two waves.
-func (l departure) releaseWave(ctx context.Context, wave fleet.Wave, spared map[fleet.Host]bool) fleet.Results {
+func (l departure) releaseWave(ctx context.Context, wave fleet.Wave) fleet.Results {
 	ours := wave.Hosts
 	if wave.Number > 1 {
 		looking, cancel := fleet.Share(ctx, fleet.Quick, fleet.Takes(l.Process, fleet.Stop)+fleet.Besides)
 		defer cancel()
 		ours = l.stillOurs(looking, ours)
 	}
-	results, idle := fleet.Release(ctx, l.Process, ours, l.first, spared, l.was)
+	results, idle := fleet.Release(ctx, l.Process, ours, l.first, l.spared, l.was)
 	found := fleet.SetOf(idle)
 	l.noteBegun(results)
 	for _, host := range ours {
@@ -159,44 +158,43 @@ func (l departure) unstarted(host fleet.Host) bool {
 	return claim == ownership.Refused || claim == ownership.Unconfirmed && live.HostedKnown && !live.Hosted
 }
 
-// spared returns those of the hosts that may be unregistered, and where nothing is stopped before that: what this
-// object has not started runs on, and so does a host that moves to another object. A machine that state has under both
-// of its names is stopped under one of them.
-func (l departure) spared(ctx context.Context, ours []fleet.Host) ([]fleet.Host, map[fleet.Host]bool) {
-	spared := make(map[fleet.Host]bool)
+// spare notes where nothing is stopped: what this object has not started runs on, and so does a host that moves to
+// another object. A machine that state has under both of its names is stopped under one of them. It returns no hosts if
+// that cannot be found out.
+func (l departure) spare(ctx context.Context, ours []fleet.Host) []fleet.Host {
 	for _, host := range ours {
-		spared[host] = l.unstarted(host) || l.object.JoinsAnother(host.WithoutSupplier())
+		l.spared[host] = l.unstarted(host) || l.object.JoinsAnother(host.WithoutSupplier())
 	}
 	if !l.last.kept && l.first.Operation() != "" {
 		rows, err := l.Process.CachedStatus(ctx, ours)
 		if err != nil {
 			l.results.Merge(fleet.Same(ours, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningUnread}))
-			return nil, spared
+			return nil
 		}
 		for _, host := range ours {
 			if rows[host].State == fleet.Unregistered {
-				spared[host] = true
+				l.spared[host] = true
 				l.note(unstopped, host, left("not stopped, as it is not in the cached status"))
 			}
 		}
 	}
 	mixed := fleet.OtherForm(ours, ours)
 	if l.first.Operation() == "" || len(mixed) == 0 {
-		return ours, spared
+		return ours
 	}
 	others, err := l.Process.OtherNames(ctx, mixed)
 	if err != nil {
 		l.results.Merge(fleet.Same(mixed, fleet.Outcome{Verdict: fleet.Failed, Err: err, Meaning: meaningMachineUnread}))
-		return nil, spared // mixed is all of the hosts, as both forms occur
+		return nil // mixed is all of the hosts, as both forms occur
 	}
 	stopped := make(map[fleet.HostID]bool)
 	for _, host := range slices.Backward(ours) { // by the last name, which is unregistered last
 		if other, known := others[host]; known && stopped[other] {
-			spared[host] = true
+			l.spared[host] = true
 		}
-		stopped[host.WithoutSupplier()] = !spared[host]
+		stopped[host.WithoutSupplier()] = !l.spared[host]
 	}
-	return ours, spared
+	return ours
 }
 
 // meaningMachineUnread is said of a host that may be another one by a second name: no machine is stopped twice.
