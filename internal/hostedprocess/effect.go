@@ -299,25 +299,29 @@ func (e effect) within(ctx context.Context, safety types.Object, raise string) d
 		name, does string
 		value      types.String
 		hosts      []fleet.Host
-		of         fleet.Inventory
 	}{
-		{"max_removed_hosts", "unregisters", m.MaxRemovedHosts, e.leaves.unregisters(), e.prior},
-		{"max_changed_hosts", "registers something else on", m.MaxChangedHosts, e.changed, e.prior},
+		{"max_removed_hosts", "unregisters", m.MaxRemovedHosts, e.leaves.unregisters()},
+		{"max_changed_hosts", "registers something else on", m.MaxChangedHosts, e.changed},
 	} {
 		tolerance, err := fleet.ParseTolerance(limit.value.ValueString())
-		if err != nil || len(limit.hosts) <= tolerance.Of(limit.of.Len()) {
+		if err != nil || len(limit.hosts) <= tolerance.Of(e.prior.Len()) {
 			continue
 		}
 		diags.AddError("Change Goes Too Far", fmt.Sprintf("%s: this change %s %s, and safety.%s = %q allows %d: %s. "+
 			"If that is what you want, set safety.%[4]s to %[8]d or more %[9]s.",
-			e.id, limit.does, diagnose.CountHosts(len(limit.hosts), limit.of.Len()), limit.name, limit.value.ValueString(), tolerance.Of(limit.of.Len()),
-			keysOf(limit.of, limit.hosts), len(limit.hosts), raise))
+			e.id, limit.does, diagnose.CountHosts(len(limit.hosts), e.prior.Len()), limit.name, limit.value.ValueString(), tolerance.Of(e.prior.Len()),
+			keysOf(e.prior, limit.hosts), len(limit.hosts), raise))
 	}
 	return diags
 }
 
-// protected returns an error if deletion_protection of any of these forbids destroying or replacing the object.
-func (e effect) protected(ctx context.Context, safeties ...types.Object) diag.Diagnostics {
+// forbidden returns an error if any of these forbids destroying or replacing the object. A replacement may begin with
+// the destroy, before limits are known that are unknown in the plan: those in state hold as well. If no host is to be
+// unregistered, there is nothing to protect.
+func (e effect) forbidden(ctx context.Context, safeties ...types.Object) diag.Diagnostics {
+	if len(e.leaves.unregisters()) == 0 {
+		return nil
+	}
 	var diags diag.Diagnostics
 	protects := false
 	for _, safety := range safeties {
@@ -331,17 +335,6 @@ func (e effect) protected(ctx context.Context, safeties ...types.Object) diag.Di
 			"that before. "+keyGone+", with safety.max_removed_hosts raised in the same change if hosts leave: then it is not destroyed. "+deposed+".",
 			e.id, diagnose.Hosts(len(e.leaves.hosts)), keysOf(e.prior, e.leaves.hosts)))
 	}
-	return diags
-}
-
-// forbidden returns an error if any of these forbids destroying or replacing the object. A replacement may begin with
-// the destroy, before limits are known that are unknown in the plan: those in state hold as well. If no host is to be
-// unregistered, there is nothing to protect.
-func (e effect) forbidden(ctx context.Context, safeties ...types.Object) diag.Diagnostics {
-	if len(e.leaves.unregisters()) == 0 {
-		return nil
-	}
-	diags := e.protected(ctx, safeties...)
 	for _, safety := range safeties {
 		if !diags.HasError() {
 			diags.Append(e.within(ctx, safety, raiseBefore)...)
