@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 )
 
 // Inventory is a set of hosts with the user's keys. Addresses identify hosts. Keys are names for people.
@@ -21,8 +20,6 @@ type AddressError struct {
 }
 
 func (e *AddressError) Error() string { return fmt.Sprintf("host %q: %s", e.Key, e.Err) }
-
-func (e *AddressError) Unwrap() error { return e.Err }
 
 // NewInventory parses addresses by key, in any order. It returns an error for every entry that cannot be
 // parsed and for every pair of keys with the same host. The inventory holds the others.
@@ -135,9 +132,6 @@ func (r Inventory) All(yield func(string, Host) bool) {
 		}
 	}
 }
-
-// String returns the keys, for logs.
-func (r Inventory) String() string { return strings.Join(r.keys, ", ") }
 
 // Where returns those of hosts for which keep is true, in their order.
 func Where(hosts []Host, keep func(Host) bool) []Host {

@@ -101,7 +101,6 @@ func TestInventory_order(t *testing.T) {
 	r := inventory(t, map[string]string{"c": "0:10.0.0.1", "a": "0:10.0.0.3", "b": "0:10.0.0.2"})
 	want := hosts(3, 2, 1)
 	fleettest.Same(t, "Hosts", want, r.Hosts(), byString)
-	fleettest.Same(t, "String", "a, b, c", r.String())
 	odd := r.Pick(func(h fleet.Host) bool { return number(h) != 2 })
 	fleettest.Same(t, "Pick", hosts(3, 1), odd, byString)
 	for key, h := range r.All {
