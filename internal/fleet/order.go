@@ -261,11 +261,7 @@ func (r *orderedRun) watch(ctx context.Context, stage []int, turns []turn) {
 	}
 	watched, all := make([][]Host, len(turns)), 0
 	for n, t := range turns {
-		for _, h := range r.members[stage[n]].Hosts {
-			if o, took := t.results[h]; took && o.OK() {
-				watched[n] = append(watched[n], h)
-			}
-		}
+		watched[n] = t.results.Succeeded(r.members[stage[n]].Hosts)
 		all += len(watched[n])
 	}
 	r.tally.watching(all)

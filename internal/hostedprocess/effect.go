@@ -94,11 +94,7 @@ func (how leave) of(hosts []fleet.Host, statuses map[fleet.HostID]diagnose.HostS
 // operating adds the hosts on which the operation of on_update will run, as the update decides it.
 func (e effect) operating(operation fleet.Operation, still remains) effect {
 	e.operation = operation
-	for _, host := range e.touched() {
-		if _, due := still.on(host); due && e.prior.Has(host) {
-			e.operated = append(e.operated, host)
-		}
-	}
+	e.operated = fleet.Where(e.touched(), func(host fleet.Host) bool { _, due := still.on(host); return due && e.prior.Has(host) })
 	return e
 }
 

@@ -52,12 +52,10 @@ func (h hostedProcess) taking() func(context.Context, map[fleet.Host]fleet.Owned
 
 // moving adds to a change what other objects of this run do on its hosts.
 func (h hostedProcess) moving(change fleet.Change) fleet.Change {
-	change.Leaving, change.Stopped = h.taking(), make(map[fleet.Host]bool)
-	for _, host := range change.Register {
-		if h.object.WasStopped(host.WithoutSupplier()) && !h.Process.OneShot() {
-			change.Stopped[host] = true
-		}
-	}
+	change.Leaving = h.taking()
+	change.Stopped = fleet.SetOf(fleet.Where(change.Register, func(host fleet.Host) bool {
+		return h.object.WasStopped(host.WithoutSupplier()) && !h.Process.OneShot()
+	}))
 	return change
 }
 

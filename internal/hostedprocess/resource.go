@@ -210,13 +210,10 @@ func (h hostedProcess) reconcile(ctx context.Context, operation string, change f
 		reconciliation = fleet.NewReconciliation(h.Process, h.Desired, h.moving(change))
 		return reconciliation.Run(ctx)
 	})
-	var registered []fleet.Host
-	for host, o := range results {
-		if isRegistered(o) {
-			registered = append(registered, host)
-		}
-	}
-	h.object.Registered(registered)
+	h.object.Registered(fleet.Where(change.Hosts(), func(host fleet.Host) bool {
+		o, tried := results[host]
+		return tried && isRegistered(o)
+	}))
 	return reconciliation, results
 }
 
