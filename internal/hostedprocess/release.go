@@ -2,6 +2,7 @@ package hostedprocess
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/blueking/terraform-provider-bk/internal/diagnose"
@@ -207,18 +208,12 @@ const meaningUnasked = "whether its agent answers could not be asked"
 // It forgets a host only if the platform says that its agent does not answer. Otherwise that is unknown: the
 // platform may be slow, or fail.
 func (l departure) forgetGone(ctx context.Context) {
-	var stuck []fleet.Host
-	for host, o := range l.results {
-		if mayBeGone(o) {
-			stuck = append(stuck, host)
-		}
-	}
+	stuck := l.results.Where(func(_ fleet.Host, o fleet.Outcome) bool { return mayBeGone(o) })
 	if len(stuck) == 0 {
 		return
 	}
-	live, err := fleet.LiveStatusWithin(context.WithoutCancel(ctx), l.Process, fleet.Aftermath, stuck)
-	for _, host := range stuck {
-		o := l.results[host]
+	live, err := fleet.LiveStatusWithin(context.WithoutCancel(ctx), l.Process, fleet.Aftermath, slices.Collect(maps.Keys(stuck)))
+	for host, o := range stuck {
 		switch s := live[host]; {
 		case err != nil || !s.Asked():
 			if o.Meaning != "" {

@@ -50,11 +50,8 @@ func (u *update) rollBack(ctx context.Context, r *fleet.Reconciliation) {
 	u.back = u.h.platform.Logged(ctx, logged, changed, func(ctx context.Context, _ fleet.Rollout) fleet.Results {
 		return r.Back(ctx, u.prior.Desired, had)
 	})
-	for _, host := range changed {
-		if !had(host) {
-			u.back[host] = fleet.Outcome{Verdict: fleet.NotTried, Meaning: meaningBehind, Left: fleet.OtherSpec}
-		}
-	}
+	behind := fleet.Where(changed, func(host fleet.Host) bool { return !had(host) })
+	u.back.Merge(fleet.Same(behind, fleet.Outcome{Verdict: fleet.NotTried, Meaning: meaningBehind, Left: fleet.OtherSpec}))
 }
 
 // saveRolledBack saves the previous declaration. Hosts that joined stay in state, because this object owns what
