@@ -243,12 +243,6 @@ func (h Host) Named(other HostID) Host {
 	return h
 }
 
-// Supplied returns the host with another supplier id.
-func (h Host) Supplied(id int) Host {
-	h.supplier = id
-	return h
-}
-
 // Address returns the short canonical spelling, `<bk_cloud_id>:<ip>` or the agent id. Messages show it, and
 // an import uses it as the key.
 func (h Host) Address() string { return h.id.Address() }

@@ -95,25 +95,6 @@ func (r Inventory) Find(id HostID) (Host, bool) {
 	return r.hosts[i], true
 }
 
-// Keeping returns r with other's supplier ids for the hosts that both hold.
-func (r Inventory) Keeping(other Inventory) Inventory {
-	return r.Supplied(func(id HostID) (int, bool) {
-		host, held := other.Find(id)
-		return host.supplier, held
-	})
-}
-
-// Supplied returns r with the supplier ids that are known for its hosts.
-func (r Inventory) Supplied(known func(HostID) (int, bool)) Inventory {
-	r.hosts = slices.Clone(r.hosts)
-	for i, host := range r.hosts {
-		if supplier, found := known(host.WithoutSupplier()); found {
-			r.hosts[i] = host.Supplied(supplier)
-		}
-	}
-	return r
-}
-
 // Without returns the hosts of r that other does not hold, in the order of their keys.
 func (r Inventory) Without(other Inventory) []Host {
 	return r.Pick(func(h Host) bool { return !other.Has(h) })

@@ -2,7 +2,6 @@ package histories
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -206,14 +205,22 @@ func (w *world) refuses(o *object, u unit) string {
 		return ""
 	}
 	for machine, form := range u.want.Forms {
-		if id, held := o.suppliers[machine]; held && form == BySupplier && fmt.Sprint(id) != fmt.Sprint(ownSupplier) {
-			return "which it keeps; to register it with another one"
+		if id, held := o.suppliers[machine]; held && form != ByAgent && fmt.Sprint(id) != fmt.Sprint(o.suppliedBy(form)) {
+			return "which it keeps: write"
 		}
 	}
 	return ""
 }
 
-var refusals = []string{"which it keeps; to register it with another one"}
+// suppliedBy returns the supplier id of a machine of the object by its form of address.
+func (o *object) suppliedBy(form string) any {
+	if form == BySupplier {
+		return ownSupplier
+	}
+	return o.supplier
+}
+
+var refusals = []string{"which it keeps: write"}
 
 // notRenamed is the summary of a refused rename. Whether one is refused depends on the refresh before, so it is not predicted.
 const notRenamed = "Hosts Cannot Be Renamed Now"
@@ -263,43 +270,22 @@ func (w *world) ownerOf(o *object) any {
 	return w.idle.CoreOf(providertest.HostedType, o.kept).Attribute("owner")
 }
 
-// supplied records the supplier id with which machines joined, from their address or else from the
-// provider. They keep it as long as the object with this owner has them.
+// supplied records the supplier id of machines, from their address or else from the object, which has that of the
+// provider when it was created. They keep it as long as the object with this owner has them.
 func (w *world) supplied(o *object, u unit, owner any) {
 	names, replaced := w.namesInState(o), w.ownerOf(o) != owner
+	if replaced {
+		o.supplier = w.settings["bk_supplier_id"]
+	}
 	for machine := 1; machine <= w.history.Machines; machine++ {
 		switch at := address(machine); {
 		case !names[at]:
 			delete(o.suppliers, machine)
 		case !u.hadAs[at] || replaced:
-			o.suppliers[machine] = w.settings["bk_supplier_id"]
-			if u.want != nil && u.want.Forms[machine] == BySupplier {
-				o.suppliers[machine] = ownSupplier
+			o.suppliers[machine] = o.supplier
+			if u.want != nil {
+				o.suppliers[machine] = o.suppliedBy(u.want.Forms[machine])
 			}
-		}
-	}
-}
-
-// resupply sets bk_supplier_id to the id with which a tainted object registered its machines, because Terraform passes nothing but its
-// attributes on. A registration with another id, under an address that does not contain it, cannot be found.
-func (w *world) resupply(o *object) {
-	if !o.kept.Tainted || !o.exists() {
-		return
-	}
-	explicit := make(map[int]bool)
-	for _, name := range w.idle.CoreOf(providertest.HostedType, o.kept).Reasons("hosts") {
-		explicit[machineOf(name)] = strings.Count(name, ":") == 2
-	}
-	var chosen any // nil if bk_supplier_id was not set
-	is := false
-	for _, machine := range slices.Sorted(maps.Keys(o.suppliers)) {
-		switch id := o.suppliers[machine]; {
-		case explicit[machine]:
-		case !is:
-			chosen, is = id, true
-			w.settings["bk_supplier_id"] = id
-		case id != chosen && w.history.SuppliersApart:
-			w.model[machine] = claim{unsure: true}
 		}
 	}
 }
@@ -319,8 +305,11 @@ func (w *world) givesIn() {
 		}
 		for machine, form := range c.want.Forms {
 			id, held := c.object.suppliers[machine]
-			if held && form == BySupplier && fmt.Sprint(id) != fmt.Sprint(ownSupplier) {
-				c.want.Forms[machine] = ByAddress
+			if !held || form == ByAgent {
+				continue
+			}
+			if c.want.Forms[machine] = ByAddress; fmt.Sprint(id) != fmt.Sprint(c.object.supplier) {
+				c.want.Forms[machine] = BySupplier
 			}
 		}
 	}

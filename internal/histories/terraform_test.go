@@ -113,7 +113,6 @@ func (s *session) bury(c *config) {
 
 func (w *world) apply(c *config, s Step) (promised bool) {
 	promised = s.Planned && !w.faulty && s.Cut == 0 && !s.Blind && !w.unsteady && w.plansNothing(c)
-	w.resupply(c.object)
 	before := w.look(process)
 	run, done := w.session(s)
 	defer done()
@@ -150,7 +149,6 @@ func (w *world) destroy(c *config, s Step) (failed bool) {
 	if len(c.deposed) == 0 && !c.object.exists() {
 		return false
 	}
-	w.resupply(c.object)
 	run, done := w.session(s)
 	defer done()
 	run.bury(c)
@@ -223,6 +221,7 @@ func (w *world) imports(c *config) {
 	if run.on(providertest.HostedType, imported.kept).Imports(fmt.Sprintf("%s:%s@%s", namespace, process, strings.Join(hosts, ","))).Failed() {
 		return
 	}
+	imported.supplier = w.settings["bk_supplier_id"]
 	w.supplied(imported, unit{want: &declaration{Forms: forms}}, nil)
 	c.object = imported
 	for machine, claim := range w.model {

@@ -43,7 +43,8 @@ type object struct {
 	// onDestroy are the values of on_destroy that state may hold.
 	onDestroy []string
 	successor *object     // created before this one was destroyed
-	suppliers map[int]any // the supplier id of each machine that it has by address, from when it joined
+	supplier  any         // bk_supplier_id of the provider when it was created or imported, nil if that was not set
+	suppliers map[int]any // the supplier id of each machine that it has by address
 }
 
 func (o *object) exists() bool { return o.kept.State.Type() != nil && !o.kept.State.IsNull() }

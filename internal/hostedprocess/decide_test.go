@@ -222,7 +222,7 @@ func TestLedger_encode(t *testing.T) {
 	const hosts = 2000
 	for i := range hosts {
 		id := fleet.NewHost(i%3, 0, netip.AddrFrom4([4]byte{10, byte(i * 7), byte(i >> 8), byte(i)})).WithoutSupplier()
-		before.hosts[id] = entry{At: 1600000000 + int64(i%5), Supplier: i % 2}
+		before.hosts[id] = entry{At: 1600000000 + int64(i%5), Before: i%2 == 0}
 	}
 	raw, err := json.Marshal(before)
 	if err != nil {

@@ -64,9 +64,8 @@ func destroyed(ctx context.Context, state hostedModel, last ledger) effect {
 func (r *hostedResource) updated(ctx context.Context, plan, state hostedModel, last ledger, changes bool) effect {
 	after, before := plan.lifecycle(), state.lifecycle()
 	e := effect{id: plan.Identifier(ctx).ValueString(), adopts: after.AdoptExisting.ValueBool(), ensure: after.ensures()}
-	e.prior = last.inventory(state.HostsMap(ctx), r.supplier())
-	e.next, _ = reference.InventoryOf(plan.HostsMap(ctx), 0)
-	e.next = e.next.Keeping(e.prior)
+	e.prior, _ = reference.InventoryOf(state.HostsMap(ctx), r.supplier(state)) // invalid addresses are reported elsewhere
+	e.next, _ = reference.InventoryOf(plan.HostsMap(ctx), r.supplier(state))
 	unreachable := reference.MaxUnreachableOf(r.platform, after.MaxUnreachable, e.next.Len())
 	statuses, kept := diagnose.Within(unreachable.Hosts, before.statuses(e.prior)), e.next.Pick(e.prior.Has)
 	e.steps = wantedOf(before, after, changes).stepsOn(kept, func(host fleet.Host) situation {

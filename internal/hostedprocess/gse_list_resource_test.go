@@ -86,7 +86,7 @@ func TestHostedProcessListResource(t *testing.T) {
 			"meta":  config{"namespace": "web", "name": "nginx", "labels": config{"team": "sre"}},
 			"hosts": config{providertest.Address(1): providertest.Address(1), providertest.Address(2): providertest.Address(2)},
 			"spec":  nil, "ensure": "hosted", "on_partial_create": "warn", "on_update": nil, "process": nil, "on_destroy": "unregister",
-			"adopt_existing": nil, "forget_unreachable": nil, "max_unreachable_hosts": nil, "unreachable": config{}, "rollout": nil, "rollout_plan": nil, "safety": nil, "timeouts": nil, "verify": nil, "out_of_sync": config{}, "fingerprint": nil, "labels_all": nil, "owner": nil,
+			"adopt_existing": nil, "forget_unreachable": nil, "max_unreachable_hosts": nil, "unreachable": config{}, "rollout": nil, "rollout_plan": nil, "safety": nil, "timeouts": nil, "verify": nil, "out_of_sync": config{}, "fingerprint": nil, "labels_all": nil, "bk_supplier_id": nil, "owner": nil,
 		}, results[0].Resource); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

@@ -191,7 +191,7 @@ func TestHostedProcess_supplierInTheAddress(t *testing.T) {
 		resource := w.object()
 		resource.Applied(config(map[string]string{"a": "0:10.0.0.2"}))
 		w.sim.ResetCalls()
-		const says = `"0:2:10.0.0.2" names the bk_supplier_id 2, and 0:10.0.0.2 is registered with 0, which it keeps; to register it with another one, ` +
+		const says = "0:10.0.0.2 would have the bk_supplier_id 2, and is registered with 0, which it keeps: write 0:0:10.0.0.2; to register it with another one, " +
 			"take it out of hosts and apply, then add it and apply again"
 		if _, said := resource.Plan(another); !said.Failed() || !strings.Contains(said.String(), says) {
 			w.Errorf("the plan says: %s", said)

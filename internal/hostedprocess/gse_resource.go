@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -58,9 +60,14 @@ func (r *hostedProcessResource) Schema(ctx context.Context, _ resource.SchemaReq
 		Validators: []validator.String{stringvalidator.OneOf(reference.AsStrings(fleet.Verifies())...)},
 	}
 	attributes["labels_all"] = schema.MapAttribute{
-		MarkdownDescription: "All labels that are registered, `default_labels` included, without those of fingerprint and owner.",
+		MarkdownDescription: "All registered labels, `default_labels` included, without fingerprint and owner.",
 		Computed:            true,
 		ElementType:         types.StringType,
+	}
+	attributes["bk_supplier_id"] = schema.Int64Attribute{
+		MarkdownDescription: "The provider's, when this object was created or imported.",
+		Computed:            true,
+		PlanModifiers:       []planmodifier.Int64{int64planmodifier.UseNonNullStateForUnknown()},
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Hosts a process on machines: registers it with the platform, has the agents restart it when it dies, and repairs " +
@@ -120,8 +127,9 @@ func checkESBHosts(hosts reference.HostMap) diag.Diagnostics {
 
 type hostedProcessModel struct {
 	reference.GSEModel
-	Verify    types.String `tfsdk:"verify"`
-	LabelsAll types.Map    `tfsdk:"labels_all"`
+	Verify     types.String `tfsdk:"verify"`
+	LabelsAll  types.Map    `tfsdk:"labels_all"`
+	SupplierID types.Int64  `tfsdk:"bk_supplier_id"`
 	lifecycleModel
 }
 
@@ -177,3 +185,5 @@ func (m *hostedProcessModel) replaces(ctx context.Context, state hostedModel) bo
 
 // hasSuppliers is false at the API gateway, which names hosts without one.
 func (m *hostedProcessModel) hasSuppliers(p *platform.Platform) bool { return p.Gateway == bkapi.ESB }
+
+func (m *hostedProcessModel) supplierID() *types.Int64 { return &m.SupplierID }

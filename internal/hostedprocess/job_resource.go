@@ -66,6 +66,8 @@ func (m *jobHostedProcessModel) replaces(ctx context.Context, state hostedModel)
 
 func (m *jobHostedProcessModel) hasSuppliers(*platform.Platform) bool { return false }
 
+func (m *jobHostedProcessModel) supplierID() *types.Int64 { return nil }
+
 func (m *jobHostedProcessModel) setSent(d fleet.Desired) map[string]attr.Value {
 	m.Fingerprint = types.StringValue(d.Fingerprint)
 	return map[string]attr.Value{"fingerprint": m.Fingerprint}

@@ -49,8 +49,6 @@ type declared struct {
 
 // entry is what an object did on one machine, and what it learned there.
 type entry struct {
-	// Supplier is the bk_supplier_id that the machine is registered with.
-	Supplier int `json:"supplier,omitempty"`
 	// At is the agent's registration time after this object's last call, 0 if it is unknown. It shows who owns
 	// a registration while the cached status is out of date.
 	At int64 `json:"at,omitempty"`
@@ -165,16 +163,6 @@ func loadLedger(ctx context.Context, from reference.PrivateReader, state *lifecy
 
 // on returns the entry of a host.
 func (l ledger) on(host fleet.Host) entry { return l.hosts[host.WithoutSupplier()] }
-
-// inventory returns the hosts of state with the supplier ids that they are registered with, which default to
-// the provider's.
-func (l ledger) inventory(hosts reference.HostMap, supplier int) fleet.Inventory {
-	inventory, _ := reference.InventoryOf(hosts, supplier) // invalid addresses are reported elsewhere
-	return inventory.Supplied(func(id fleet.HostID) (int, bool) {
-		e, kept := l.hosts[id]
-		return e.Supplier, kept
-	})
-}
 
 // hostings returns the tasks of hostings and starts whose end was not seen.
 func (l ledger) hostings(hosts []fleet.Host) map[fleet.Host]fleet.Task {

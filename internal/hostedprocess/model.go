@@ -29,6 +29,8 @@ type hostedModel interface {
 	replaces(ctx context.Context, state hostedModel) bool
 	// hasSuppliers reports whether a host has a registration of its own for each bk_supplier_id.
 	hasSuppliers(p *platform.Platform) bool
+	// supplierID returns the attribute bk_supplier_id, nil if the resource has none.
+	supplierID() *types.Int64
 	// setSent writes what registering sends into the attributes that show it, and returns them by name.
 	setSent(d fleet.Desired) map[string]attr.Value
 	// setWhole writes the whole declaration into the attribute that hands it on, and returns the attribute's
@@ -139,29 +141,27 @@ type hostedProcess struct {
 
 // openAs converts the model of what was applied.
 func (r *hostedResource) openAs(ctx context.Context, m hostedModel, last ledger, diags *diag.Diagnostics) hostedProcess {
-	h := r.open(ctx, m, last.owner, last.inventory(m.HostsMap(ctx), r.supplier()), diags)
+	h := r.open(ctx, m, last.owner, diags)
 	h.object.ID = cmp.Or(last.object, last.owner)
 	return h
 }
 
-// open converts a model for the clients, or says why it cannot. owner is the id of the resource object, and
-// prior are the hosts in its state.
-func (r *hostedResource) open(ctx context.Context, m hostedModel, owner string, prior fleet.Inventory, diags *diag.Diagnostics) hostedProcess {
+// open converts a model for the clients, or says why it cannot. owner is the id of the resource object.
+func (r *hostedResource) open(ctx context.Context, m hostedModel, owner string, diags *diag.Diagnostics) hostedProcess {
 	var h hostedProcess
-	p := r.platform
 	if diags.HasError() {
 		return h
 	}
-	if !p.Ready() {
-		diags.Append(p.NotReady())
+	if !r.platform.Ready() {
+		diags.Append(r.platform.NotReady())
 		return h
 	}
+	p := r.platform.WithSupplier(r.supplier(m))
 	h.platform = p
 	var d diag.Diagnostics
 	h.Target, d = m.Open(ctx, p, owner)
 	diags.Append(d...)
 	h.object = platform.Object{Owners: p.Owners, Process: h.OnHost, ID: owner}
-	h.Hosts = h.Hosts.Keeping(prior)
 	h.Desired.Ensure = m.lifecycle().ensures()
 	h.unreachable = reference.MaxUnreachableOf(p, m.lifecycle().MaxUnreachable, h.Hosts.Len())
 	h.rollback = reference.RollsBack(m.lifecycle().Rollout)
@@ -175,12 +175,24 @@ func (r *hostedResource) open(ctx context.Context, m hostedModel, owner string, 
 	return h
 }
 
-// supplier returns the bk_supplier_id of hosts that join.
-func (r *hostedResource) supplier() int {
-	if r.platform == nil {
+// supplier returns the bk_supplier_id of an object's hosts whose addresses have none. It is the provider's until the
+// object has its own.
+func (r *hostedResource) supplier(m hostedModel) int {
+	id := m.supplierID()
+	switch {
+	case id != nil && !id.IsNull() && !id.IsUnknown():
+		return int(id.ValueInt64())
+	case r.platform == nil:
 		return 0
 	}
 	return r.platform.Supplier
+}
+
+// setSupplier sets the attribute bk_supplier_id, which keeps its value as long as the object exists.
+func (r *hostedResource) setSupplier(m hostedModel) {
+	if id := m.supplierID(); id != nil {
+		*id = types.Int64Value(int64(r.supplier(m)))
+	}
 }
 
 // within returns statuses in which at most as many hosts as allowed count as unreachable.

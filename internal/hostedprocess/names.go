@@ -144,19 +144,17 @@ func (u *update) anothers(now, old fleet.Status) bool {
 }
 
 // checkSuppliers refuses an address with another supplier id than the one that its host is registered with. To
-// the platform these are two registrations.
-func checkSuppliers(hosts reference.HostMap, prior fleet.Inventory) diag.Diagnostics {
-	const none = -1
-	inventory, _ := reference.InventoryOf(hosts, none) // invalid addresses are reported elsewhere
+// the platform these are two registrations. State knows the id by the address, or else as the object's own.
+func checkSuppliers(next, prior fleet.Inventory) diag.Diagnostics {
 	var diags diag.Diagnostics
-	for key, host := range inventory.All {
+	for key, host := range next.All {
 		was, held := prior.Find(host.WithoutSupplier())
-		if !held || host.AgentID() != "" || host.SupplierID() == none || host.SupplierID() == was.SupplierID() {
+		if !held || host.AgentID() != "" || host.SupplierID() == was.SupplierID() {
 			continue
 		}
 		reference.AddInvalid(&diags, reference.HostsPath().AtMapKey(key), diagnose.SummaryInvalidHost, fmt.Sprintf(
-			"%q names the bk_supplier_id %d, and %s is registered with %d, which it keeps; to register it with another one, take it out of hosts and apply, then add it and apply again",
-			host, host.SupplierID(), host.Address(), was.SupplierID()))
+			"%s would have the bk_supplier_id %d, and is registered with %d, which it keeps: write %s; to register it with another one, take it out of hosts and apply, then add it and apply again",
+			host.Address(), host.SupplierID(), was.SupplierID(), was))
 	}
 	return diags
 }

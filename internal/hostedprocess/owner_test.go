@@ -434,11 +434,11 @@ func TestHostedProcess_leavesNever(t *testing.T) {
 	}
 }
 
-// The provider's supplier id is for hosts that join. Others keep theirs, even if a later apply, a rollback or a host that
-// cannot leave changes state, and are unregistered with it.
+// An object keeps the supplier id that the provider had at its create or import, for hosts that join as well, whatever is
+// lost or fails. Its hosts are unregistered with that id.
 //
-// Promised in changing-hosts.md: Every host keeps the `bk_supplier_id` that it was registered with.
-// Promised in changing-hosts.md: The provider's setting is for hosts that join, and changing it affects no other host.
+// Promised in changing-hosts.md: An object keeps the `bk_supplier_id` that the provider had when it was created or imported, for hosts that join as well.
+// Promised in changing-hosts.md: The provider's setting is for new objects, and changing it affects no other.
 func TestHostedProcess_supplierKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, esb) // the gateway knows no supplier ids
@@ -448,13 +448,12 @@ func TestHostedProcess_supplierKept(t *testing.T) {
 	resource.Applied(w.declares(2))
 	w.settings["bk_supplier_id"] = 5
 	waves := map[string]any{"rollout": map[string]any{"batch_size": 1, "on_failure": "rollback", "canary": []string{"web-4"}}}
+	named := attribute("hosts", map[string]string{"web-1": "0:3:10.0.0.2", "web-2": providertest.Address(2), "web-3": providertest.Address(3), "web-5": "0:5:10.0.0.6"})
 	w.play(resource,
 		step{name: "changed in the provider", config: w.declares(2), kind: providertest.PlanNothing},
 		step{name: "one joins", config: w.declares(3), anyCalls: true},
-		step{name: "named by its own", config: w.declares(0, attribute("hosts", map[string]string{
-			"web-1": "0:3:10.0.0.2", "web-2": providertest.Address(2), "web-3": "0:5:10.0.0.4",
-		})), anyCalls: true},
-		step{name: "another spec", config: w.changed(3), calls: []string{on("update_proc_info", 1, 2, 3)}},
+		step{name: "one joins with its own", config: w.declares(0, named), anyCalls: true},
+		step{name: "another spec", config: w.changed(3), calls: []string{on("unregister_proc_info", 5), on("update_proc_info", 1, 2, 3)}},
 		step{
 			name: "rolled back", befalls: func(w *world) { w.on("update_proc_info", away, 2) }, config: w.declares(4, waves), anyCalls: true,
 			hosts: addresses(1, 2, 3, 4), left: codesOf("other_spec", 2), says: "Hosted Process Rolled Back", fails: true,
@@ -466,6 +465,65 @@ func TestHostedProcess_supplierKept(t *testing.T) {
 		step{name: "destroyed", befalls: (*world).repair, anyCalls: true},
 	)
 	w.expectNothing()
+}
+
+// The supplier id outlives private state: an object whose provider was killed, or that is imported or tainted, unregisters
+// its hosts with it.
+//
+// Promised in changing-hosts.md: It is in state as `bk_supplier_id`, and isn't lost with private state.
+func TestHostedProcess_supplierOfLostLedger(t *testing.T) {
+	t.Parallel()
+	for name, befalls := range map[string]func(*world, *providertest.Core){
+		"destroyed": func(*world, *providertest.Core) {},
+		"changed":   func(w *world, o *providertest.Core) { o.Applied(w.changed(2)) },
+		"as-it-was": func(w *world, o *providertest.Core) { o.Apply(w.declares(2)) },
+		"one-joins": func(w *world, o *providertest.Core) { o.Applied(w.declares(3)) },
+		"tainted":   func(w *world, o *providertest.Core) { o.Tainted = true; o.Apply(w.declares(2)) },
+		"import": func(w *world, o *providertest.Core) {
+			w.settings["bk_supplier_id"] = 3
+			o.Protocol = w.open()
+			*o.Kept = providertest.Kept{}
+			providertest.Silent(w, o.Imports("web:nginx"))
+			w.settings["bk_supplier_id"] = 5
+			o.Protocol = w.open()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, esb)
+			w.sim.SuppliersApart = true
+			w.settings["bk_supplier_id"] = 3
+			resource := w.object()
+			resource.Applied(w.declares(2))
+			w.settings["bk_supplier_id"] = 5
+			resource.Protocol, resource.Private = w.open(), nil
+			befalls(w, resource)
+			resource.Apply(nil)
+			w.expectNothing()
+		})
+	}
+}
+
+// An address that would give its host another supplier id than it has is refused. One that says which it has is not.
+func TestHostedProcess_otherSupplier(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ was, now, says string }{
+		"own-written":   {"0:10.0.0.2", "0:3:10.0.0.2", ""},
+		"own-unwritten": {"0:3:10.0.0.2", "0:10.0.0.2", ""},
+		"left-out":      {"0:2:10.0.0.2", "0:10.0.0.2", "0:10.0.0.2 would have the bk_supplier_id 3, and is registered with 2, which it keeps: write 0:2:10.0.0.2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, esb)
+			w.settings["bk_supplier_id"] = 3
+			resource := w.object()
+			resource.Applied(w.declares(1, attribute("hosts", map[string]string{"web-1": c.was})))
+			w.sim.ResetCalls()
+			_, said := resource.Apply(w.declares(1, attribute("hosts", map[string]string{"web-1": c.now})))
+			providertest.Check(t, said.Failed() == (c.says != "") && tells(said, c.says), "said: %s", said)
+			w.sim.Changed(t)
+		})
+	}
 }
 
 // Labels that the platform adds are not drift. A declared label that is gone is.

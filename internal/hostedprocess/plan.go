@@ -129,7 +129,7 @@ func (p planning) update(ctx context.Context) {
 		does.changed = does.next.Pick(does.prior.Has)
 	}
 	if p.platform.Ready() && p.plan.hasSuppliers(p.platform) {
-		p.Diagnostics.Append(checkSuppliers(p.plan.HostsMap(ctx), does.prior)...)
+		p.Diagnostics.Append(checkSuppliers(does.next, does.prior)...)
 	}
 	k := known{p.last, state.statuses(does.prior)}
 	words := p.words(ctx, does, k)
@@ -288,7 +288,7 @@ func (p planning) withoutRenames(ctx context.Context, does effect, k known) effe
 		return does
 	}
 	var failed diag.Diagnostics
-	h := p.open(ctx, p.plan, k.last.owner, does.prior, &failed)
+	h := p.open(ctx, p.plan, k.last.owner, &failed)
 	if failed.HasError() {
 		p.Diagnostics.Append(failed...)
 		return does

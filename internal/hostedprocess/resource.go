@@ -32,7 +32,8 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	resp.Diagnostics.Append(reference.Get(ctx, tfsdk.State(req.Plan), model)...)
 	plan := model.lifecycle()
 	plan.Owner = types.StringValue(newOwner())
-	h := r.open(ctx, model, plan.Owner.ValueString(), fleet.Inventory{}, &resp.Diagnostics)
+	r.setSupplier(model)
+	h := r.open(ctx, model, plan.Owner.ValueString(), &resp.Diagnostics)
 	resp.Diagnostics.Append(model.Check(ctx, r.platform)...) // the plan may not have known the provider's settings
 	ctx, cancel := reference.WithDeadline(ctx, plan.Timeouts.Create, reference.DefaultChangeTimeout, &resp.Diagnostics)
 	defer cancel()
@@ -96,6 +97,8 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	model, before := r.newModel(), r.newModel()
 	resp.Diagnostics.Append(reference.Get(ctx, tfsdk.State(req.Plan), model)...)
 	resp.Diagnostics.Append(reference.Get(ctx, req.State, before)...)
+	r.setSupplier(before)
+	r.setSupplier(model)
 	plan := model.lifecycle()
 	last := loadLedger(ctx, req.Private, before.lifecycle())
 	if !last.kept {
@@ -106,7 +109,7 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	// Hosts that leave are unregistered by their previous declaration. If it can no longer be read, nothing is
 	// begun: those hosts would be forgotten.
 	prior := r.openAs(ctx, before, last, &resp.Diagnostics)
-	h := r.open(ctx, model, owner, prior.Hosts, &resp.Diagnostics)
+	h := r.open(ctx, model, owner, &resp.Diagnostics)
 	h.object.ID = prior.object.ID
 	resp.Diagnostics.Append(model.Check(ctx, r.platform)...)
 	ctx, cancel := reference.WithDeadline(ctx, plan.Timeouts.Update, reference.DefaultChangeTimeout, &resp.Diagnostics)
@@ -150,7 +153,6 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	model.setWhole(ctx)
 	statuses = u.statusesAfter()
 	left, _ := reference.InventoryOf(model.HostsMap(ctx), h.platform.Supplier)
-	left = left.Keeping(prior.Hosts)
 	plan.setStatuses(left, h.within(statuses))
 	resp.Diagnostics.Append(reference.Set(ctx, &resp.State, model)...)
 	resp.Diagnostics.Append(u.ledger(left).save(ctx, resp.Private)...)

@@ -76,7 +76,6 @@ func (u *update) saveRolledBack(ctx context.Context, plan, before hostedModel, r
 	diags := saveIdentity(ctx, resp.Identity, before)
 	before.SetHosts(ctx, u.withJoined(before.HostsMap(ctx), plan.HostsMap(ctx), joined))
 	hosts, _ := reference.InventoryOf(before.HostsMap(ctx), u.h.platform.Supplier)
-	hosts = hosts.Keeping(u.prior.Hosts)
 	before.lifecycle().setStatuses(hosts, u.h.within(statuses))
 	diags.Append(reference.Set(ctx, &resp.State, before)...)
 	diags.Append(u.ledgerBack(hosts).save(ctx, resp.Private)...)

@@ -80,11 +80,11 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		Computed:            true,
 	}
 	attributes["fingerprint"] = schema.StringAttribute{
-		MarkdownDescription: "Changes whenever `spec` or a label does. Use it in the `triggers` of an operation that follows them.",
+		MarkdownDescription: "Changes with `spec` and labels. Use it in the `triggers` of an operation.",
 		Computed:            true,
 	}
 	attributes["owner"] = schema.StringAttribute{
-		MarkdownDescription: "ID of this object, set at its create. " + ownerText,
+		MarkdownDescription: "ID of this object. " + ownerText,
 		Computed:            true,
 		PlanModifiers:       []planmodifier.String{stringplanmodifier.UseNonNullStateForUnknown()},
 	}

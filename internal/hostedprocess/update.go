@@ -119,7 +119,7 @@ func (u *update) entries(left fleet.Inventory, failures fleet.Results, runs func
 	entries := make(map[fleet.HostID]entry, left.Len())
 	for _, host := range left.Hosts() {
 		e := u.last.on(host).afterApply(host, failures[host], u.found) // the zero value if it did not fail
-		e.Supplier, e.Leaving = host.SupplierID(), u.gone.begun[host]
+		e.Leaving = u.gone.begun[host]
 		e.Last = cmp.Or(e.Last, u.last.Fingerprint)
 		if o := failures[host]; unconfirmed(o) {
 			e.Before = !o.Unread && u.wasRegistered(host)

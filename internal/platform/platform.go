@@ -72,6 +72,13 @@ func From(data any, diags *diag.Diagnostics) *Platform {
 	return p
 }
 
+// WithSupplier returns the platform for hosts whose supplier id is this one if their addresses have none.
+func (p *Platform) WithSupplier(id int) *Platform {
+	other := *p
+	other.Supplier = id
+	return &other
+}
+
 // Ready reports whether calls can be made. A nil platform is not ready.
 func (p *Platform) Ready() bool { return p != nil && p.GSE != nil }
 

@@ -127,7 +127,7 @@ func (s *settings) declare() []setting {
 		},
 		{
 			name: "bk_supplier_id", env: "BK_SUPPLIER_ID", kind: newNumber(&s.supplier, 0, 0, noMax),
-			description: "Supplier ID of hosts that join a resource and whose address has none. A host keeps the one that it was registered with.",
+			description: "Supplier ID of hosts whose address has none. A `bk_hosted_process` keeps the one with which it was created or imported.",
 		},
 		{
 			name: "default_labels", kind: newLabels(&s.defaultLabels),

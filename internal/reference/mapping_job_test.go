@@ -264,9 +264,10 @@ func TestMappingGSE_listed(t *testing.T) {
 				},
 				"ensure": "hosted", "on_destroy": "unregister", "on_partial_create": "warn", "on_update": nil,
 				"adopt_existing": nil, "forget_unreachable": nil, "max_unreachable_hosts": nil, "unreachable": map[string]any{}, "rollout": nil, "rollout_plan": nil, "safety": nil, "timeouts": nil, "verify": nil,
-				"fingerprint": nil, "labels_all": nil, "owner": nil, "process": nil,
+				"fingerprint": nil, "labels_all": nil, "bk_supplier_id": nil, "owner": nil, "process": nil,
 			}
-			// The refresh after an import finds the fingerprint and the owner in the cached status, and the process's own values.
+			// The refresh after an import finds the fingerprint and the owner in the cached status, and the process's own values. The
+			// supplier id is the provider's.
 			refreshed := maps.Clone(want)
 			refreshed["fingerprint"], refreshed["owner"] = "v1-00a1253b106f04c2", registered.Attribute("owner")
 			process, err := json.Marshal(map[string]any{"meta": want["meta"], "hosts": want["hosts"]})
@@ -283,7 +284,7 @@ func TestMappingGSE_listed(t *testing.T) {
 			if diff := procapitest.DiffJSON(t, process, []byte(declarations()["gse"].in(t, resource))); diff != "" {
 				t.Errorf("process of an import (-want +got):\n%s", diff)
 			}
-			refreshed["process"] = declarations()["gse"].in(t, resource)
+			refreshed["process"], refreshed["bk_supplier_id"] = declarations()["gse"].in(t, resource), 9
 			providertest.Same(t, "imported", refreshed, providertest.Plain(t, resource.State))
 			providertest.Same(t, "identity of an import", identity, p.IdentityOf(resource.Identity))
 			results, said := p.List(tfprotov6.ListResourceRequest{IncludeResource: true}, map[string]any{"namespace": "name-space"})
