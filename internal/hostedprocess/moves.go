@@ -28,6 +28,12 @@ func (h hostedProcess) announce(joins, leaves []fleet.Host, k known) {
 	h.object.Announce(joins, left)
 }
 
+// anyName reports whether something is so of a host by any name of its machine that the platform has given so far.
+func (h hostedProcess) anyName(host fleet.Host, is func(fleet.HostID) bool) bool {
+	other, known := h.Process.KnownNames([]fleet.Host{host})[host]
+	return is(host.WithoutSupplier()) || known && is(other)
+}
+
 // taking returns a function that finds, among hosts with another object's registration, those which that object
 // is leaving. It may not have announced so yet, so the function looks again, looksForLeaver times in all waves
 // together.
@@ -38,7 +44,7 @@ func (h hostedProcess) taking() func(context.Context, map[fleet.Host]fleet.Owned
 		look := func(context.Context) (done bool, _ error) {
 			taken = nil
 			for host, by := range found {
-				if h.object.Leaves(host.WithoutSupplier(), by) {
+				if h.anyName(host, func(id fleet.HostID) bool { return h.object.Leaves(id, by) }) {
 					taken = append(taken, host)
 				}
 			}
@@ -54,7 +60,7 @@ func (h hostedProcess) taking() func(context.Context, map[fleet.Host]fleet.Owned
 func (h hostedProcess) moving(change fleet.Change) fleet.Change {
 	change.Leaving = h.taking()
 	change.Stopped = fleet.SetOf(fleet.Where(change.Register, func(host fleet.Host) bool {
-		return h.object.WasStopped(host.WithoutSupplier()) && !h.Process.OneShot()
+		return h.anyName(host, h.object.WasStopped) && !h.Process.OneShot()
 	}))
 	return change
 }

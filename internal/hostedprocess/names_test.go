@@ -172,6 +172,63 @@ func TestNames_leftMeanwhile(t *testing.T) {
 	})
 }
 
+// A host moves between two objects of one run that name it in two forms. Its process is not stopped, whatever on_destroy
+// says, whichever object comes first.
+//
+// Promised in shared-hosts.md: If one names it by address and the other by agent id, its process isn't stopped either. The resource that loses it may warn of *Hosts Belong To Another Resource*.
+func TestNames_moved(t *testing.T) {
+	t.Parallel()
+	names := map[string]map[string]string{"address": addresses(1, 2), "agent-id": agents}
+	for old, other := range map[string]string{"address": "agent-id", "agent-id": "address"} {
+		for order, late := range map[string][2]time.Duration{"together": {0, 0}, "left-first": {0, time.Second}, "gained-first": {time.Second, 0}} {
+			for entries, perName := range map[string]bool{"one-entry": false, "entry-per-name": true} {
+				t.Run(old+"/"+order+"/"+entries, func(t *testing.T) {
+					t.Parallel()
+					providertest.InTime(t, func(t *testing.T, sim *providertest.Timed) {
+						t.Helper()
+						sim.EntryPerName = perName
+						for key, agent := range agents {
+							sim.AddAgent(agent, addresses(1, 2)[key])
+						}
+						declares := func(hosts map[string]string) map[string]any {
+							return fleetOf(gateway, 0, map[string]any{"ensure": "running", "on_destroy": "stop", "hosts": hosts})
+						}
+						leaver := sim.ConfiguredFor(t, gateway).CoreOf(providertest.HostedType, &providertest.Kept{})
+						leaver.Applied(declares(map[string]string{"web-1": names[old]["web-1"], "web-2": names[old]["web-2"]}))
+						gainer := sim.ConfiguredFor(t, gateway).CoreOf(providertest.HostedType, &providertest.Kept{})
+						gainer.Applied(declares(addresses(3)))
+						before := pids(sim.Sim, 2)
+						run := sim.ConfiguredFor(t, gateway)
+						leaver.Protocol, gainer.Protocol = run, run
+						left, gained := declares(map[string]string{"web-1": names[old]["web-1"]}), declares(map[string]string{"web-2": names[other]["web-2"], "web-3": providertest.Address(3)})
+						sim.Inject(simulator.Fault{API: "*", Delay: 3 * time.Second}) // so that the second one begins before the first one ends
+						var (
+							both sync.WaitGroup
+							said [2]providertest.Diagnostics
+						)
+						both.Go(func() {
+							time.Sleep(late[0])
+							_, said[0] = leaver.ApplyUnrefreshed(left)
+						})
+						both.Go(func() {
+							time.Sleep(late[1])
+							_, said[1] = gainer.ApplyUnrefreshed(gained)
+						})
+						both.Wait()
+						sim.Repair()
+						providertest.Check(t, slices.Equal(before, pids(sim.Sim, 2)) && (len(said[0]) == 0 || strings.Contains(said[0].String(), anothers)) && len(said[1]) == 0, "processes %v became %v; said: %v", before, pids(sim.Sim, 2), said)
+						leaver.Protocol, gainer.Protocol = sim.ConfiguredFor(t, gateway), sim.ConfiguredFor(t, gateway)
+						leaver.Settled(left)
+						gainer.Settled(gained)
+						p, _ := sim.Process(names[other]["web-2"], "web", "nginx")
+						providertest.Check(t, p.Hosted && p.Labels["tf_spec_owner"] == gainer.Attribute("owner"), "it is %+v", p)
+					})
+				})
+			}
+		}
+	}
+}
+
 // A host that could not be unregistered by its old name keeps that name, and the apply fails there. A host that could
 // not be registered by its new name has the new name, and the next apply registers it. Its process keeps running.
 //

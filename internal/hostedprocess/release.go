@@ -164,7 +164,7 @@ func (l departure) unstarted(host fleet.Host) bool {
 // that cannot be found out.
 func (l departure) spare(ctx context.Context, ours []fleet.Host) []fleet.Host {
 	for _, host := range ours {
-		l.spared[host] = l.unstarted(host) || l.object.JoinsAnother(host.WithoutSupplier())
+		l.spared[host] = l.unstarted(host) || l.anyName(host, l.object.JoinsAnother)
 	}
 	if !l.last.kept && l.first.Operation() != "" {
 		rows, err := l.Process.CachedStatus(ctx, ours)

@@ -223,7 +223,7 @@ func (u *update) change(ctx context.Context) (fleet.Change, error) {
 		if !u.last.kept {
 			s = s.lookedUp(u.h.Desired, rows[host], live[host])
 		}
-		s.absent = s.absent || u.h.object.LeftByOther(host.WithoutSupplier())
+		s.absent = s.absent || u.h.anyName(host, u.h.object.LeftByOther)
 		return s
 	})
 	change.Register = append(change.Register, decided.of(registering...)...)
