@@ -222,7 +222,9 @@ func (t Trace) fromRow(r Runs, o Operate, want Desired, live Status) next {
 		return ranAlready
 	case declared, another && !rowIsCurrent, t.lostSince(o.Before, live):
 		return mayHaveRun
-	case !harmed && o.Operation == Restart && want.FingerprintLabel != "" && row.PID != live.PID: // started since the row was written
+	case !harmed && o.Operation == Restart && want.FingerprintLabel != "" && row.PID != live.PID:
+		// It was started since the row was written. The time of the registration does not show by whom: an update may
+		// have kept it.
 		return mayHaveRun
 	}
 	return operate
