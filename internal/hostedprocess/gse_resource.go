@@ -52,7 +52,7 @@ func (r *hostedProcessResource) Metadata(_ context.Context, req resource.Metadat
 
 func (r *hostedProcessResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	attributes := reference.GSEAttributes(reference.Options{ReplaceOnRename: true, Registers: true})
-	maps.Copy(attributes, lifecycleAttributes(ctx, "Registrations carry it in a label (`tf_spec_owner`). See [ownership](../guides/ownership.md)."))
+	maps.Copy(attributes, lifecycleAttributes(ctx, "spec", "`spec` (except `op_timeout`) or a label", "Registrations carry it in a label (`tf_spec_owner`). See [ownership](../guides/ownership.md)."))
 	attributes["verify"] = schema.StringAttribute{
 		MarkdownDescription: "What is compared with `spec`. `" + string(fleet.VerifyLabels) + "`: the registered fingerprint. `" + string(fleet.VerifyAgent) +
 			"`: also [what the agent really hosts](../guides/verify.md), field by field. Defaults to the provider's `verify`.",

@@ -93,7 +93,7 @@ func (r *jobHostedProcessResource) Metadata(_ context.Context, req resource.Meta
 
 func (r *jobHostedProcessResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	attributes := reference.JobAttributes(reference.Options{ReplaceOnRename: true, Registers: true})
-	maps.Copy(attributes, lifecycleAttributes(ctx, "JOB does not store it. Only within one run does it separate objects, "+
+	maps.Copy(attributes, lifecycleAttributes(ctx, "process", "`process`", "JOB does not store it. Only within one run does it separate objects, "+
 		"so that with `create_before_destroy` the old one leaves the hosts to the new one."))
 	attributes["registration_api"] = reference.ChoiceAttribute(job.RegisterByOperate, job.Registrations(),
 		"API that registers. `"+string(job.RegisterByOperate)+"`: operations 3 and 4. `"+string(job.RegisterByManage)+

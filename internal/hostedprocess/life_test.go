@@ -55,7 +55,7 @@ func TestHostedProcess_labelsOfTheProvider(t *testing.T) {
 
 // With on_destroy = "stop" or "kill", a host is unregistered only after its process has ended.
 //
-// Promised in reference: where it fails, the host stays registered.
+// Promised in reference: where that fails, the host stays registered.
 func TestHostedProcess_onDestroy(t *testing.T) {
 	t.Parallel()
 	for how, op := range map[string]int{"stop": simulator.OpStop, "kill": simulator.OpKill} {

@@ -15,8 +15,9 @@ import (
 	"github.com/blueking/terraform-provider-bk/internal/reference"
 )
 
-// lifecycleAttributes returns the attributes of lifecycleModel. ownerText says what the owner is for.
-func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schema.Attribute {
+// lifecycleAttributes returns the attributes of lifecycleModel. definition is the attribute that defines the process, covers
+// is what the fingerprint covers, and ownerText says what the owner is for.
+func lifecycleAttributes(ctx context.Context, definition, covers, ownerText string) map[string]schema.Attribute {
 	attributes := make(map[string]schema.Attribute)
 	attributes["ensure"] = reference.ChoiceAttribute(fleet.EnsureHosted, fleet.Ensures(),
 		"What is ensured, and counts as drift. `"+string(fleet.EnsureRegistered)+"`: the platform knows the process. `"+string(fleet.EnsureHosted)+
@@ -30,8 +31,8 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		"How a create ends that failed on some hosts. `"+string(reference.PartialWarn)+"`: with a warning; the next apply retries those. `"+string(reference.PartialError)+
 			"`: with an error; Terraform taints the resource, and the next apply unregisters every host first. Defaults to `"+string(reference.PartialWarn)+"`.")
 	attributes["on_destroy"] = reference.ChoiceAttribute(fleet.DestroyUnregister, fleet.OnDestroys(),
-		"What happens to the process before its host is unregistered. `"+string(fleet.DestroyUnregister)+"`: nothing; it runs on. `"+string(fleet.DestroyStop)+"` or `"+
-			string(fleet.DestroyKill)+"`: that; where it fails, the host stays registered. A destroy goes by what was applied last. Defaults to `"+string(fleet.DestroyUnregister)+"`.")
+		"What happens to the process before its host is unregistered. `"+string(fleet.DestroyUnregister)+"`: it runs on. `"+string(fleet.DestroyStop)+"` or `"+
+			string(fleet.DestroyKill)+"`: it is ended; where that fails, the host stays registered. A destroy goes by what was applied last. Defaults to `"+string(fleet.DestroyUnregister)+"`.")
 	attributes["forget_unreachable"] = schema.BoolAttribute{
 		MarkdownDescription: "For machines that are gone. Hosts that leave `hosts`, or are destroyed, leave state with a warning if the platform says their agents do not answer. " +
 			"Without it they stay in state and the apply fails. Defaults to `false`.",
@@ -39,8 +40,8 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 	}
 	attributes["max_unreachable_hosts"] = reference.MaxUnreachableAttribute("")
 	attributes["on_update"] = schema.StringAttribute{
-		MarkdownDescription: "What a changed `spec` [does to the process](../guides/rollouts.md#on_update), once its host is registered. `" + string(fleet.UpdateRegister) + "`: nothing until its next start. `" +
-			string(fleet.UpdateReload) + "` or `" + string(fleet.UpdateRestart) + "`: that, where it runs. Needs the command and a resident process. " +
+		MarkdownDescription: "What a changed `" + definition + "` [does to the process](../guides/rollouts.md#on_update), once its host is registered. `" + string(fleet.UpdateRegister) + "`: nothing until its next start. `" +
+			string(fleet.UpdateReload) + "` or `" + string(fleet.UpdateRestart) + "`: it is reloaded or restarted where it runs. Needs the command and a resident process. " +
 			"Defaults to `" + string(fleet.UpdateRegister) + "`.",
 		Optional:   true,
 		Validators: []validator.String{stringvalidator.OneOf(reference.AsStrings(fleet.OnUpdates())...)},
@@ -55,7 +56,7 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		Validators: []validator.Object{reference.NotEmpty()},
 		Attributes: map[string]schema.Attribute{
 			"max_removed_hosts": reference.ToleranceAttribute("How many hosts may leave at once: a number, or a percentage of the hosts in state (`\"10%\"`, rounded " +
-				"down). A destroy or replacement unregisters all, tainted or not."),
+				"down). A destroy or replacement, tainted or not, counts as all."),
 			"max_changed_hosts": reference.ToleranceAttribute("How many hosts that stay may be registered again at once: a number or a percentage. Repairs " +
 				"and imports without `spec` do not count."),
 			"deletion_protection": schema.BoolAttribute{
@@ -80,7 +81,7 @@ func lifecycleAttributes(ctx context.Context, ownerText string) map[string]schem
 		Computed:            true,
 	}
 	attributes["fingerprint"] = schema.StringAttribute{
-		MarkdownDescription: "Changes with `spec` and labels. Use it in the `triggers` of an operation.",
+		MarkdownDescription: "Changes whenever " + covers + " does. For the `triggers` of operations.",
 		Computed:            true,
 	}
 	attributes["owner"] = schema.StringAttribute{

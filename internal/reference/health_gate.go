@@ -40,7 +40,7 @@ func healthyAttribute() schema.SingleNestedAttribute {
 				Validators: []validator.String{DurationValidator{Min: time.Second}},
 			},
 			"output": schema.StringAttribute{
-				MarkdownDescription: "[Regular expression](https://github.com/google/re2/wiki/Syntax) that the output of `spec.control.health_cmd` must match throughout, " +
+				MarkdownDescription: "[Regular expression](https://github.com/google/re2/wiki/Syntax) that the output of `spec.control.health_cmd` (not through JOB) must match throughout, " +
 					"such as `\"^ok\"`. A command that fails counts as empty output. Not checked by default.",
 				Optional:   true,
 				Validators: []validator.String{expressionValidator()},

@@ -54,7 +54,7 @@ func RolloutAttribute(description string) schema.SingleNestedAttribute {
 			},
 			"wave_timeout": schema.StringAttribute{
 				MarkdownDescription: "How long a wave [may take](../guides/rollouts.md#wave-timeouts), such as `\"5m\"`. A host without a result by then has failed. " +
-					"By default two minutes plus `op_timeout` (60 seconds if not set), `start_check_secs` (5) for a start, and `stop_check_secs` for a stop.",
+					"By default two minutes plus `op_timeout` (60 seconds if not set), `start_check_secs` (5; JOB: `start_check_end_time`) for a start, and `stop_check_secs` for a stop.",
 				Optional:   true,
 				Validators: []validator.String{DurationValidator{Min: time.Second}},
 			},

@@ -173,7 +173,7 @@ func monitorPolicyAttribute() schema.SingleNestedAttribute {
 		Attributes: map[string]schema.Attribute{
 			"auto_type": schema.Int64Attribute{
 				CustomType: WholeNumber{},
-				MarkdownDescription: fmt.Sprintf("Kind of hosting. One of `%d` (periodic), `%d` (resident: restarted when it dies), `%d` (runs once: an operation that starts it ends its hosting).",
+				MarkdownDescription: fmt.Sprintf("Kind of hosting. One of `%d` (periodic), `%d` (resident: restarted when it dies), `%d` (runs once).",
 					gse.AutoPeriodic, gse.AutoResident, gse.AutoOneShot),
 				Required:   true,
 				Validators: []validator.Int64{int64validator.OneOf(gse.AutoPeriodic, gse.AutoResident, gse.AutoOneShot)},

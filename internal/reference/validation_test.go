@@ -364,7 +364,7 @@ func (settling) Settles() (command, startCheck, stopCheck time.Duration) {
 //
 // Promised in rolling-restart.md: by default, what an operation may take on a host plus two minutes.
 // Promised in limits.md: `op_timeout` and 2 minutes; with a start or restart also `start_check_secs`, with a stop, kill or restart `stop_check_secs`
-// Promised in reference: By default two minutes plus `op_timeout` (60 seconds if not set), `start_check_secs` (5) for a start, and `stop_check_secs` for a stop
+// Promised in reference: By default two minutes plus `op_timeout` (60 seconds if not set), `start_check_secs` (5; JOB: `start_check_end_time`) for a start, and `stop_check_secs` for a stop
 // Promised in rollouts.md: `start_check_secs`, 5 by default, for a start or restart
 // Promised in rollouts.md: `stop_check_secs`, if set, for a stop, kill or restart
 // Promised in rollouts.md: The default is the sum of the operation's time and two minutes.
