@@ -23,7 +23,7 @@ func TestProcessOperation_oneMachineUnreachableTwice(t *testing.T) {
 		says string
 	}{
 		"the-same":  {web: []int{1, 2, 3, 4}, away: []int{1}, most: "1"},
-		"another":   {web: []int{1, 2, 3, 4}, away: []int{1, 2}, most: "1", says: "not tried: too many hosts had failed"},
+		"another":   {web: []int{1, 2, 3, 4, 5}, away: []int{1, 2}, most: "1", says: "not tried: too many hosts had failed"},
 		"elsewhere": {web: []int{2, 3, 4}, away: []int{1, 2}, most: "1", says: "not tried: too many hosts had failed"},
 		"allowed":   {web: []int{2, 3, 4}, away: []int{1, 2}, most: "2"},
 	} {
@@ -31,7 +31,7 @@ func TestProcessOperation_oneMachineUnreachableTwice(t *testing.T) {
 			t.Parallel()
 			sim := providertest.NewSim(t)
 			for _, process := range []string{"db", "web"} {
-				for _, address := range providertest.AddressList([]int{1, 2, 3, 4}) {
+				for _, address := range providertest.AddressList(providertest.HostNumbers(5)) {
 					providertest.NoError(t, sim.Register(address, "web", process, nil, "{}"), sim.StartProcess(address, "web", process))
 				}
 			}
