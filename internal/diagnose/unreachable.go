@@ -117,15 +117,15 @@ func UnreachableRows(hosts fleet.Inventory, statuses map[fleet.HostID]HostStatus
 	return Rows(hosts, rows)
 }
 
-// RaiseUnreachable says which max_unreachable_hosts would have let an apply go on without the unreachable
-// hosts. set is the value of that setting, and limit the number that it allows. RaiseUnreachable returns "" if
-// no more than limit are away.
+// RaiseUnreachable says which max_unreachable_hosts would have let an apply or an action go on without the
+// unreachable hosts. set is the value of that setting, and limit the number that it allows. RaiseUnreachable
+// returns "" if no more than limit are away.
 func RaiseUnreachable(away, limit int, set string) string {
 	if away <= limit {
 		return ""
 	}
-	return fmt.Sprintf("\n\nThe agents of %s do not answer, and max_unreachable_hosts = %q allows %d. With %d or more, an apply goes on without such hosts "+
-		"and brings them up to date once their agents answer.", Hosts(away), set, limit, away)
+	return fmt.Sprintf("\n\nThe agents of %s do not answer, and max_unreachable_hosts = %q allows %d. With %d or more, an apply or action goes on without "+
+		"such hosts, and a warning names them.", Hosts(away), set, limit, away)
 }
 
 // LeftUnreachable lists the hosts whose agents do not answer, for the warning of an apply or a

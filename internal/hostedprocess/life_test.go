@@ -291,7 +291,7 @@ func TestHostedProcess_wrongAddress(t *testing.T) {
 		} {
 			object := w.object()
 			_, said := object.Apply(config)
-			providertest.Check(w, tells(said, check) && !strings.Contains(said.String(), "an apply goes on without such hosts"), "%s: %s", name, said)
+			providertest.Check(w, tells(said, check) && !strings.Contains(said.String(), "goes on without such hosts"), "%s: %s", name, said)
 			object.Apply(nil)
 		}
 	})

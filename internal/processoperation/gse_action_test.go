@@ -80,6 +80,13 @@ func TestProcessOperationAction(t *testing.T) {
 				`That is no more than max_unreachable_hosts = "34%"` + tolerated,
 			[]string{providertest.Operated(7, 1, 2), providertest.Operated(7, 3)},
 		},
+		"unreachable-too-many": { // an action brings no host up to date later
+			"restart", 2, nil, []simulator.Fault{silent}, []string{"0/2 done, 0 failed, wave 1/1", "1/2 done, 1 failed, wave 1/1"},
+			"ERROR: Unable to Restart Process" + about + "restart on 2 hosts: 1 done, 1 failed.\n\n  web-2 (0:10.0.0.3): 117, the agent is abnormal or not found\n" + ids + again +
+				"\"web-2\" = \"0:10.0.0.3\"\n  }\n\nThe agents of 1 host do not answer, and max_unreachable_hosts = \"0\" allows 0. " +
+				"With 1 or more, an apply or action goes on without such hosts, and a warning names them.",
+			[]string{providertest.Operated(7, 1, 2)},
+		},
 		"more-than-tolerated": {
 			"restart", 2, map[string]any{"rollout": tolerant}, []simulator.Fault{broken(1), broken(2)}, []string{"0/2 done, 0 failed, wave 1/1", "0/2 done, 2 failed, wave 1/1"},
 			"ERROR: Unable to Restart Process" + about + "restart on 2 hosts: 0 done, 2 failed.\n\n  web-1, web-2 (2 hosts): " + command + ids + again +
