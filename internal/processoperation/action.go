@@ -1,6 +1,7 @@
 package processoperation
 
 import (
+	"cmp"
 	"context"
 	"maps"
 
@@ -97,7 +98,7 @@ func (a *baseAction) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 	var addresses []map[string]string
 	inOneValue := ""
 	for _, entry := range entries {
-		inOneValue = entry.InOneValue()
+		inOneValue = cmp.Or(inOneValue, entry.InOneValue())
 		addresses = append(addresses, maps.Collect(entry.HostsMap(ctx).Known()))
 	}
 	resp.Diagnostics.Append(invoked(o, addresses, inOneValue, results)...)

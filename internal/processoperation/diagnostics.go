@@ -59,7 +59,7 @@ func invoked(o operation, addresses []map[string]string, inOneValue string, resu
 	}
 	failed := o.failed(results, "")
 	setting := ""
-	if inOneValue != "" && !o.several() {
+	if inOneValue != "" {
 		setting = ", with " + inOneValue
 	}
 	var arguments []string

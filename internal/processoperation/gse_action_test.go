@@ -234,11 +234,13 @@ func TestProcessOperationAction_inOneValue(t *testing.T) {
 	for name, c := range map[string]struct {
 		face     providertest.Face
 		wrapped  string // the attribute that has everything, or "" for separate attributes
+		entry    bool   // it is in processes
 		expected string
 	}{
-		"parts":       {providertest.FaceESB, "", "name these alone:\n\n  hosts={"},
-		"process":     {providertest.FaceESB, "process", "name these alone, with meta, hosts and spec in the place of process:\n\n  hosts={"},
-		"declaration": {providertest.FaceJOB, "declaration", "name these alone, with process, hosts and either scope or bk_biz_id in the place of declaration:\n\n  hosts={"},
+		"parts":       {providertest.FaceESB, "", false, "name these alone:\n\n  hosts={"},
+		"process":     {providertest.FaceESB, "process", false, "name these alone, with meta, hosts and spec in the place of process:\n\n  hosts={"},
+		"declaration": {providertest.FaceJOB, "declaration", false, "name these alone, with process, hosts and either scope or bk_biz_id in the place of declaration:\n\n  hosts={"},
+		"entry":       {providertest.FaceESB, "process", true, "name these alone, with meta, hosts and spec in the place of process:\n\n  \"web\":\n  hosts={"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -248,9 +250,16 @@ func TestProcessOperationAction_inOneValue(t *testing.T) {
 			if c.wrapped != "" {
 				config = map[string]any{c.wrapped: asJSON(t, config)}
 			}
+			if c.entry {
+				config["priority"] = 1
+				config = map[string]any{"processes": map[string]any{"web": config}}
+			}
 			config["operation"] = "start"
-			_, end := providertest.ConfiguredWith(t, sim.SettingsFor(c.face)).Invoke(t.Context(), c.face.TypeName(providertest.OnOperate), config)
+			progress, end := providertest.ConfiguredWith(t, sim.SettingsFor(c.face)).Invoke(t.Context(), c.face.TypeName(providertest.OnOperate), config)
 			providertest.Says(t, end, c.expected)
+			if c.face == providertest.FaceESB { // one entry is not several processes
+				providertest.Says(t, progress[0], "start web:nginx: 0/2 done")
+			}
 		})
 	}
 }

@@ -167,7 +167,7 @@ func (o operation) id() string {
 
 // title returns the beginning of a sentence about the operation.
 func (o operation) title() string {
-	if o.several() {
+	if len(o.members) > 1 {
 		return fmt.Sprintf("%d processes", len(o.members))
 	}
 	return o.members[0].Title
@@ -175,7 +175,7 @@ func (o operation) title() string {
 
 // subject returns a short name of what the operation runs on.
 func (o operation) subject() string {
-	if o.several() {
+	if len(o.members) > 1 {
 		return o.title()
 	}
 	return o.id()
