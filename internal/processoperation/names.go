@@ -24,10 +24,10 @@ func (o operation) checkNames(ctx context.Context) diag.Diagnostics {
 	diags := o.checkApart(duplicates)
 	for _, m := range o.members {
 		for _, host := range m.Hosts.Hosts() {
-			if first, double := duplicates[place{m.ID, host.WithoutSupplier()}]; double && first.of.ID == m.ID {
+			if first, double := duplicates[place{m.ID, host.WithoutSupplier()}]; double && o.members[first.member].ID == m.ID {
 				reference.AddInvalid(&diags, m.at().AtName("hosts"), diagnose.SummaryInvalidHost,
 					fmt.Sprintf("the keys %q and %q name the same machine, %s and %s; name it once. Nothing was run",
-						first.of.Hosts.Key(first.host), m.Hosts.Key(host), first.host.Address(), host.Address()))
+						o.members[first.member].Hosts.Key(first.host), m.Hosts.Key(host), first.host.Address(), host.Address()))
 			}
 		}
 	}
@@ -40,7 +40,7 @@ func (o operation) checkApart(duplicates map[place]namedBefore) diag.Diagnostics
 	for _, m := range o.members {
 		apart := m.Hosts.Pick(func(host fleet.Host) bool {
 			first, double := duplicates[place{m.ID, host.WithoutSupplier()}]
-			return double && first.of.ID != m.ID
+			return double && o.members[first.member].ID != m.ID
 		})
 		if len(apart) == 0 {
 			continue
@@ -48,7 +48,7 @@ func (o operation) checkApart(duplicates map[place]namedBefore) diag.Diagnostics
 		first := duplicates[place{m.ID, apart[0].WithoutSupplier()}]
 		reference.AddInvalid(&diags, m.at().AtName("hosts"), diagnose.SummaryInvalidHost, fmt.Sprintf(
 			"%q has another name for %s: %s is %s there; name each machine alike in all processes, because their order and the limits go by names. Nothing was run",
-			first.of.name, diagnose.Hosts(len(apart)), apart[0].Address(), first.host.Address()))
+			o.members[first.member].name, diagnose.Hosts(len(apart)), apart[0].Address(), first.host.Address()))
 	}
 	return diags
 }
@@ -61,10 +61,10 @@ func (m member) at() path.Path {
 	return path.Root("processes").AtMapKey(m.name)
 }
 
-// namedBefore is a host of a member.
+// namedBefore is a host of a member, given by its index.
 type namedBefore struct {
-	of   member
-	host fleet.Host
+	member int
+	host   fleet.Host
 }
 
 // duplicates returns the hosts that are the same machine as a host before them, by another name, with that host. It
@@ -88,7 +88,7 @@ func (o operation) duplicates(ctx context.Context) (map[place]namedBefore, error
 		}
 	}
 	duplicates, before := make(map[place]namedBefore), make(map[place]namedBefore)
-	for _, m := range o.members {
+	for i, m := range o.members {
 		for _, host := range m.Hosts.Hosts() {
 			id := host.WithoutSupplier()
 			for _, process := range []string{m.ID, anyProcess} {
@@ -96,7 +96,7 @@ func (o operation) duplicates(ctx context.Context) (map[place]namedBefore, error
 				if _, is := duplicates[place{m.ID, id}]; double && !is {
 					duplicates[place{m.ID, id}] = first
 				}
-				before[place{process, id}] = namedBefore{m, host}
+				before[place{process, id}] = namedBefore{i, host}
 			}
 		}
 	}

@@ -231,15 +231,12 @@ func (m *resourceValues) recordDestroy(o operation, left outcome) {
 	m.FailedHosts = reference.StringMapValue(failed)
 }
 
-// addDuplicates adds the results of hosts that are a second name of another host.
+// addDuplicates adds the results of hosts that are a second name of another host of their process.
 func (o operation) addDuplicates(results outcome, duplicates map[place]namedBefore) {
 	for i, m := range o.members {
 		for _, host := range m.Hosts.Hosts() {
-			first, double := duplicates[place{m.ID, host.WithoutSupplier()}]
-			for j, other := range o.members {
-				if result, has := results[j][first.host]; double && has && other.ID == m.ID {
-					results[i][host] = result
-				}
+			if first, double := duplicates[place{m.ID, host.WithoutSupplier()}]; double {
+				results[i][host] = results[first.member][first.host]
 			}
 		}
 	}
