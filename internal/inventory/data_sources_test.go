@@ -407,6 +407,8 @@ func TestProcessesDataSource_refused(t *testing.T) {
 		"too-few":    {config: in("web", object{"min_hosts": 5}), want: "Too Few Hosts: Business 3 has 4 hosts with such processes in this scope; min_hosts requires 5."},
 		"inst-id":    {config: in("template"), want: "  process 9 (t) of host 5 (10.4.0.1) in odd/template: pid_file: ${inst_id} is not in CMDB, because GSEKit keeps it in its own database; set it in inst_ids\n"},
 		"null":       {config: in("null"), want: "is empty, which a hosted process cannot do without\n"},
+		"many": {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Replace: map[string]any{"data/info/*/process/proc_num": 1_000_000}},
+			want: "proc_num is 1000000, and a host can have at most 1000 instances\n"},
 		"nameless": {config: in("web", object{"process_name": "nginx*"}), fault: &simulator.Fault{API: "list_process_related_info", Replace: map[string]any{"data/info/*/process/bk_process_name": nil}},
 			want: "bk_process_name is empty, which a hosted process cannot do without\n"},
 		"no-agent":           {config: in("web", object{"address": "agent_id"}), host: object{"bk_agent_id": ""}, want: "  host 1 (10.3.0.1): CMDB has no agent id for it\n"},

@@ -32,8 +32,11 @@ func instanceName(p cmdb.Process, local int64) string {
 	return norm.NFC.String(fmt.Sprintf("%s_%d", p.Name, local))
 }
 
+// maxInstances is the largest proc_num that is accepted. CMDB accepts a million, and each instance is a resource.
+const maxInstances = 1000
+
 // instancesOf returns how many instances of a process a host has.
-func instancesOf(p cmdb.Process) int64 { return max(1, p.ProcNum) }
+func instancesOf(p cmdb.Process) int64 { return min(max(1, p.ProcNum), maxInstances) }
 
 // specOf renders a process with the values of names.
 func specOf(p cmdb.Process, names map[string]string) (processSpec, error) {
@@ -65,6 +68,9 @@ func specOf(p cmdb.Process, names map[string]string) (processSpec, error) {
 		if field.value == "" {
 			return processSpec{}, fmt.Errorf("%s is empty, which a hosted process cannot do without", field.name)
 		}
+	}
+	if p.ProcNum > maxInstances {
+		return processSpec{}, fmt.Errorf("proc_num is %d, and a host can have at most %d instances", p.ProcNum, maxInstances)
 	}
 	return spec, nil
 }
