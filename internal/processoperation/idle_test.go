@@ -245,7 +245,7 @@ func TestProcessOperation_oneShotRestarted(t *testing.T) {
 // A one-shot process may have run and be hosted whatever code its start ended with, so it is unhosted. If
 // that fails, the run reports it, and a later run unhosts the process.
 //
-// Promised in cookbook.md: it is unhosted whatever its start ended with.
+// Promised in cookbook.md: It does so even if the start failed.
 // Promised in cookbook.md: A host where that fails is in `failed_hosts`, and the next apply ends the hosting, unless the process was hosted anew since.
 func TestProcessOperation_oneShotFailed(t *testing.T) {
 	t.Parallel()
