@@ -15,14 +15,20 @@ locals {
   powershell = "powershell -NoProfile -NonInteractive -Command \"$ErrorActionPreference = 'Stop'; %s\""
   write_pid  = "(Get-CimInstance Win32_Service | Where-Object Name -EQ '${local.service}').ProcessId | Set-Content -Encoding ascii '${local.pid_path}'"
 
-  commands = { for name, script in {
+  scripts = {
     start   = "Start-Service '${local.service}'; ${local.write_pid}"
     stop    = "Stop-Service -Force '${local.service}'"
     restart = "Restart-Service -Force '${local.service}'; ${local.write_pid}"
     kill    = "Stop-Process -Force -Id (Get-Content '${local.pid_path}')"
     version = "(Get-Item '${var.directory}\\${var.binary}').VersionInfo.ProductVersion"
     health  = "(Get-Service '${local.service}').Status"
-  } : name => format(local.powershell, script) }
+  }
+
+  # A command that is null is that of the module, like one that is not set.
+  commands = merge(
+    { for name, script in local.scripts : name => format(local.powershell, script) },
+    { for name, command in var.commands : name => command if command != null },
+  )
 }
 
 module "service" {
@@ -39,7 +45,7 @@ module "service" {
   user        = var.user
   config_path = var.config_path
   log_path    = var.log_path
-  commands    = merge(local.commands, var.commands)
+  commands    = local.commands
   limits      = var.limits
   monitor     = var.monitor
   config_hash = var.config_hash

@@ -31,6 +31,18 @@ run "writes_the_pid_of_the_service_where_the_agent_looks" {
   }
 }
 
+run "takes_null_for_not_given" {
+  command = plan
+
+  variables {
+    commands = { start = null, stop = "stop.cmd" }
+  }
+  assert {
+    condition     = strcontains(local.commands.start, "Start-Service") && local.commands.stop == "stop.cmd"
+    error_message = "The commands are ${jsonencode(local.commands)}."
+  }
+}
+
 run "refuses_fields_that_it_does_not_have" {
   command = plan
 
