@@ -96,7 +96,7 @@ func setOf(n node) (Set, error) {
 }
 
 func misplaced(n, above node) error {
-	return fmt.Errorf("the answer of %s has %s below %s: its hosts would be missing", searchTopology.name, n, above)
+	return fmt.Errorf("the answer of %s has %s below %s, without an id or of a kind that is not expected there: its hosts would be missing", searchTopology.name, n, above)
 }
 
 // business is a row of search_business.
