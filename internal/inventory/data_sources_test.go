@@ -35,6 +35,7 @@ const business = `{"businesses": [{"id": 3, "name": "game", "sets": [
     {"name": "accents", "hosts": [{"ip": "10.4.2.1", "name": "caf\u00e9"}, {"ip": "10.4.2.2", "name": "cafe\u0301"}]},
     {"name": "caf\u00e9", "hosts": [{"ip": "10.4.2.3"}]}, {"name": "cafe\u0301", "hosts": [{"ip": "10.4.2.4"}]},
     {"name": "twins", "hosts": [{"ip": "10.4.1.1"}, {"ip": "10.4.1.2"}]},
+    {"name": "steers", "hosts": [{"ip": "10.4.3.1", "name": "w\u001b[2Jeb"}]},
     {"name": "empty"}]}]}]}`
 
 func serveBusiness(t *testing.T) *providertest.Sim {
@@ -159,6 +160,7 @@ func TestHostsDataSource_refused(t *testing.T) {
 		"ipv6":               {config: in("ipv6"), want: "Hosts Without Name: These hosts are in scope, and cannot be addressed or have no key:\n\n"},
 		"odd-agent":          {gateway: "apigw", config: in("odd-agent"), want: `(10.4.0.8): its agent id "a b" is not valid` + "\n"},
 		"odd-address":        {config: in("odd-address"), want: `its inner address "ten" is not an IP address` + "\n"},
+		"key-steers":         {config: in("steers", object{"key": "{bk_host_name}"}), want: `its key "w\x1b[2Jeb" has a character that cannot be printed` + "\n"},
 		"key-twice":          {config: in("nginx", object{"key": "{bk_cloud_id}"}), want: "Hosts With One Name: Hosts can only be told apart by keys and addresses:\n\n  host 1 (10.3.0.1) and host 2 (10.3.0.2) both have the key \"0\"\n"},
 		"key-twice-accents":  {config: in("accents", object{"key": "{bk_host_name}"}), want: "(10.4.2.1) and host 18 (10.4.2.2) both have the key \"caf\u00e9\"\n"},
 		"page":               {config: in("nginx"), fault: &simulator.Fault{API: "list_biz_hosts_topo", Page: "empty"}, want: "Unable to Read Hosts: The page of list_biz_hosts_topo from row 0 on has only 0 of 4 rows."},
@@ -415,7 +417,7 @@ func TestProcessesDataSource_refused(t *testing.T) {
 		"name-twice":         {config: in("[one, two]"), want: "Processes With One Name: GSE tells processes on a host apart by their names:\n\n  process 11 (twin) of host 8 (10.4.0.4) in odd/one and process 15 (twin) of host 8 (10.4.0.4) in odd/two are both twin_1 there\n"},
 		"name-twice-accents": {config: in("caf-*"), want: "in odd/caf-2 are both caf\u00e9_1 there\n"},
 		"host-twice":         {config: in("web", object{"key": "{bk_host_id}"}), host: object{"bk_host_innerip": "10.3.0.2"}, want: "Hosts With One Name: Hosts can only be told apart by keys and addresses:\n\n  host 1 (10.3.0.2) and host 2 (10.3.0.2) both have the address 0:10.3.0.2\n"},
-		"steering":           {config: in("web"), host: object{"bk_host_innerip": "10.3.\x1b[2J0.1"}, want: `  host 1 (10.3.[2J0.1): its inner address "10.3.\x1b[2J0.1" is not an IP address` + "\n"},
+		"steering":           {config: in("web", object{"key": "{bk_host_id}"}), host: object{"bk_host_innerip": "10.3.\x1b[2J0.1"}, want: `  host 1 (10.3.[2J0.1): its inner address "10.3.\x1b[2J0.1" is not an IP address` + "\n"},
 		"page":               {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "empty"}, want: "The page of list_process_related_info from row 0 on has only 0 of 8 rows."},
 		"unfiltered":         {config: in("web"), fault: &simulator.Fault{API: "list_process_related_info", Page: "unfiltered"}, want: "has process 17 (ghost) without its set, module or host."},
 		"permission":         {config: in("web"), fault: &simulator.Fault{API: "list_[ps]*", EnvelopeCode: new(9900403)}, want: "Apply for the API list_process_related_info"},

@@ -81,7 +81,7 @@ func parseKey(text string) (keyFormat, error) {
 }
 
 // of returns the key of a host, normalized as Terraform normalizes keys of maps. A field without a value in
-// CMDB is an error, since keys would be alike.
+// CMDB is an error, since keys would be alike. So is a key that would control the terminal on which it is printed.
 func (f keyFormat) of(h cmdb.Host) (string, error) {
 	var key strings.Builder
 	for i, text := range f.texts {
@@ -95,6 +95,9 @@ func (f keyFormat) of(h cmdb.Host) (string, error) {
 			return "", fmt.Errorf("CMDB has no %s for it, which its key contains", field.name)
 		}
 		key.WriteString(value)
+	}
+	if !reference.IsPrintable(key.String()) {
+		return "", fmt.Errorf("its key %q has a character that cannot be printed", key.String())
 	}
 	return norm.NFC.String(key.String()), nil
 }

@@ -87,6 +87,9 @@ func checkHostMap(at path.Path, hosts HostMap) diag.Diagnostics {
 			AddInvalid(&diags, at.AtMapKey(key), diagnose.SummaryInvalidHost,
 				"the host key is empty; give the host a name of your choice, such as web-1, by which messages and results call it")
 		}
+		if !IsPrintable(key) {
+			AddInvalid(&diags, at.AtMapKey(key), diagnose.SummaryInvalidHost, notPrintable("the host key", key))
+		}
 		if address.Null {
 			AddInvalid(&diags, at.AtMapKey(key), diagnose.SummaryInvalidHost, NullAddress)
 		}

@@ -309,6 +309,8 @@ func (entryNames) ValidateMap(_ context.Context, req validator.MapRequest, resp 
 		switch {
 		case strings.TrimSpace(name) == "":
 			AddInvalid(&resp.Diagnostics, req.Path.AtMapKey(name), "Invalid Process", "the name is empty; give the process a name of your choice, by which messages and results call it")
+		case !IsPrintable(name):
+			AddInvalid(&resp.Diagnostics, req.Path.AtMapKey(name), "Invalid Process", notPrintable("the name", name))
 		case element.IsNull():
 			AddInvalid(&resp.Diagnostics, req.Path.AtMapKey(name), "Invalid Process", "the process is null; leave it out")
 		}

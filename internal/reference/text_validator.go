@@ -53,6 +53,17 @@ func (v textValidator) ValidateString(_ context.Context, req validator.StringReq
 	}
 }
 
+// IsPrintable reports whether a text has no character that controls a terminal or is invisible, apart from spaces.
+// Messages and plans print names and keys, which may come from CMDB.
+func IsPrintable(text string) bool {
+	return !strings.ContainsFunc(text, func(char rune) bool { return !unicode.IsPrint(char) && !unicode.Is(unicode.Zs, char) })
+}
+
+// notPrintable says what is wrong with a text that IsPrintable rejects.
+func notPrintable(what, text string) string {
+	return fmt.Sprintf("%s %q has a character that cannot be printed; choose another", what, text)
+}
+
 // NameValidator accepts a namespace or name of a process: at least one character, no white space and none of
 // the forbidden characters.
 func NameValidator(forbidden string) validator.String {
@@ -66,6 +77,8 @@ func NameValidator(forbidden string) validator.String {
 				return "the name is nothing but white space"
 			case strings.ContainsFunc(name, unicode.IsSpace):
 				return fmt.Sprintf("a name must not contain white space; use %q instead of %q", strings.Join(words, "-"), name)
+			case !IsPrintable(name):
+				return notPrintable("the name", name)
 			case strings.ContainsAny(name, forbidden):
 				return fmt.Sprintf("a name must not contain %q, which separates the parts of an import id; got %q", forbidden, name)
 			case utf8.RuneCountInString(name) > maxNameLength:
