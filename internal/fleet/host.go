@@ -262,8 +262,17 @@ func (id HostID) Address() string {
 	return id.text
 }
 
-// Compare orders ids by their text.
-func (id HostID) Compare(other HostID) int { return strings.Compare(id.text, other.text) }
+// Compare compares ids in natural order, as CompareKeys does.
+func (id HostID) Compare(other HostID) int { return CompareKeys(id.text, other.text) }
+
+// Next returns the id of the next address, the zero value if there is none.
+func (id HostID) Next() HostID {
+	at := id.location()
+	if at.ip = at.ip.Next(); !at.ip.IsValid() {
+		return HostID{}
+	}
+	return at.id()
+}
 
 // MarshalText and UnmarshalText write and read ids as private state keeps them.
 func (id HostID) MarshalText() ([]byte, error) { return []byte(id.text), nil }

@@ -77,7 +77,7 @@ const ledgerKey = "ledger"
 type group struct {
 	entry
 
-	On []fleet.HostID `json:"on"`
+	On []fleet.HostID `json:"on"` // "" stands for the address after the one before it
 }
 
 type encodedLedger struct {
@@ -88,7 +88,7 @@ type encodedLedger struct {
 }
 
 // MarshalJSON implements json.Marshaler. The text is compressed: the addresses of a large fleet, which are in
-// state already, then take a fifth of their length.
+// state already, then take a fifth of their length, and next to nothing if they are consecutive.
 func (l ledger) MarshalJSON() ([]byte, error) {
 	on := make(map[entry][]fleet.HostID)
 	for id, e := range l.hosts {
@@ -97,6 +97,11 @@ func (l ledger) MarshalJSON() ([]byte, error) {
 	encoded := encodedLedger{declared: l.declared, Object: l.object}
 	for e, ids := range on {
 		slices.SortFunc(ids, fleet.HostID.Compare)
+		for i := len(ids) - 1; i > 0; i-- {
+			if ids[i] == ids[i-1].Next() {
+				ids[i] = fleet.HostID{}
+			}
+		}
 		encoded.Hosts = append(encoded.Hosts, group{e, ids})
 	}
 	slices.SortFunc(encoded.Hosts, func(a, b group) int { return a.On[0].Compare(b.On[0]) })
@@ -124,8 +129,12 @@ func (l *ledger) UnmarshalJSON(raw []byte) error {
 	}
 	*l = ledger{declared: encoded.declared, object: encoded.Object, kept: true, hosts: make(map[fleet.HostID]entry)}
 	for _, g := range encoded.Hosts {
+		var before fleet.HostID
 		for _, id := range g.On {
-			l.hosts[id] = g.entry
+			if id == (fleet.HostID{}) {
+				id = before.Next()
+			}
+			before, l.hosts[id] = id, g.entry
 		}
 	}
 	return nil
