@@ -179,7 +179,8 @@ func TestProcesses_notDoneOnAllHosts(t *testing.T) {
 
 // Hosts from which the last run got no result go right after the first wave, whether or not that many were allowed.
 //
-// Promised in rollouts.md: Hosts whose agents did not answer last time come right after the first wave
+// Promised in rollouts.md: Hosts whose agents did not answer last time come right after the first wave, where they
+// count for `max_failed_hosts` while most hosts are still to come.
 func TestProcessOperation_silentGoEarly(t *testing.T) {
 	t.Parallel()
 	waves := []string{providertest.Operated(7, 1, 2), providertest.Operated(7, 3, 6), providertest.Operated(7, 4, 5)}
