@@ -286,7 +286,8 @@ func TestProcesses_actionTolerates(t *testing.T) {
 
 // The plan of a replacement does not show what on_destroy runs, so the error that taints the resource says it.
 //
-// Promised in partial-failure.md: The next apply runs on every host again, after any `on_destroy`, and does not ask the agents
+// Promised in partial-failure.md: The next apply runs on every host again, after any `on_destroy`, and does
+// not ask the agents.
 func TestProcessOperation_replacementRunsOnDestroy(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -464,7 +464,8 @@ func TestMaxUnreachableOf(t *testing.T) {
 // After an error Terraform taints the resource.
 //
 // Promised in reference: `warn`: with a warning; the next apply retries those in
-// Promised in reference: with an error; Terraform taints the resource, and the next apply runs on every host again
+// Promised in reference: with an error; Terraform taints the resource, and the next apply runs on every
+// host again, after `on_destroy`.
 func TestOnPartialCreate(t *testing.T) {
 	t.Parallel()
 	for object, c := range map[string]struct {
