@@ -263,7 +263,7 @@ func TestEvidence(t *testing.T) {
 
 // With create_before_destroy, the hosts of both objects stay the new one's.
 //
-// Promised in shared-hosts.md: the destroy of the old one leaves them alone, without a warning
+// Promised in shared-hosts.md: the destroy of the old one leaves them alone, without a warning and whatever its `safety` says.
 func TestAccOwnership_createBeforeDestroy(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
