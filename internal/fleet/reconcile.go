@@ -83,6 +83,8 @@ type Reconciliation struct {
 	// what the operation does on hosts.
 	resumed Results
 	nexts   map[Host]next
+	// worked are the hosts on which the operation worked.
+	worked map[Host]bool
 	// underway are hostings and starts sent by Run whose end was not seen.
 	underway map[Host]Task
 	found    Found
@@ -123,7 +125,7 @@ func (r *Reconciliation) Found() Found { return r.found }
 func NewReconciliation(p Process, want Desired, c Change) *Reconciliation {
 	c.Runs, c.Traces = maps.Clone(c.Runs), maps.Clone(c.Traces) // the fate of earlier tries is noted there
 	return &Reconciliation{
-		process: p, want: want, change: c, steps: c.steps(), resumed: make(Results), nexts: make(map[Host]next), underway: make(map[Host]Task),
+		process: p, want: want, change: c, steps: c.steps(), resumed: make(Results), nexts: make(map[Host]next), worked: make(map[Host]bool), underway: make(map[Host]Task),
 		found: Found{Registered: make(map[Host]int64), Running: make(map[Host]int64), Started: make(map[Host]int64), Operated: make(map[Host]int64), Unsure: make(map[Host]int64), Ended: make(map[Host]bool), Taken: make(map[Host]Status)},
 	}
 }
@@ -241,12 +243,13 @@ func (r *Reconciliation) TooManyFailed(results Results) bool {
 func (r *Reconciliation) Changed() []Host { return slices.Concat(r.changed...) }
 
 // Back brings the changed hosts for which can is true back to was, the last wave first, and runs the
-// operation again where Run has run it. A host on which something that Run sent is still under way stays as
+// operation again where Run has run it for another spec or in vain. A host on which something that Run sent is still under way stays as
 // it is. Back goes on after failures, until ctx ends.
 func (r *Reconciliation) Back(ctx context.Context, was Desired, can func(Host) bool) Results {
 	hosts, runs := Where(r.Changed(), can), make(map[Host]Runs)
 	for h := range r.found.Operated {
-		if _, due := r.change.Runs[h]; due || was.Spec != r.want.Spec { // otherwise it was only started
+		_, due := r.change.Runs[h]
+		if was.Spec != r.want.Spec || due && !r.worked[h] { // otherwise it was only started, or runs that spec by now
 			runs[h] = Runs{Spec: SpecUnknown, Tried: TryFailed} // with TryFailed, a stopped process is started
 		}
 	}

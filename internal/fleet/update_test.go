@@ -199,7 +199,9 @@ func TestReconciliation_back(t *testing.T) {
 				cancel()
 			}
 
-			results := r.Back(ctx, desired(fleet.EnsureHosted), func(h fleet.Host) bool { return !test.cannot || number(h) != 2 })
+			was := desired(fleet.EnsureHosted)
+			was.Spec = "old"
+			results := r.Back(ctx, was, func(h fleet.Host) bool { return !test.cannot || number(h) != 2 })
 
 			wantResults(t, test.results, results)
 			prior.wantCalls(t, test.calls)
@@ -230,7 +232,9 @@ func TestReconciliation_Back_underWay(t *testing.T) {
 			r := fleet.NewReconciliation(&c.process, desired(fleet.EnsureHosted), change)
 			r.Run(t.Context())
 			prior.calls = nil
-			results := r.Back(t.Context(), desired(fleet.EnsureHosted), func(fleet.Host) bool { return true })
+			was := desired(fleet.EnsureHosted)
+			was.Spec = "old"
+			results := r.Back(t.Context(), was, func(fleet.Host) bool { return true })
 			prior.wantCalls(t, strings.Split(c.calls, ", ")...)
 			if o := results[host(2)]; o.Verdict != fleet.Pending || o.Left != fleet.OtherSpec || o.Underway.ID != "T" || !results[host(1)].OK() {
 				t.Errorf("results are %v", byNumber(results))
@@ -265,6 +269,21 @@ func TestReconciliation_Back_registered(t *testing.T) {
 	r.Back(t.Context(), desired(fleet.EnsureHosted), func(h fleet.Host) bool { return h == host(1) })
 	got := byNumber(r.Found().Registered)
 	fleettest.Check(t, got[1] == 9, "registered %v, want host 1 at 9", got)
+}
+
+// Going back to other labels restarts no process that Run has just restarted, only one on which that failed.
+func TestReconciliation_Back_relabelled(t *testing.T) {
+	t.Parallel()
+	p, prior := &process{live: answer(runsAs(7)), operate: doneOps(byOp{fleet.Restart: {2: {Verdict: fleet.Failed, Code: 65535}}})}, &process{live: answer(runsAs(7))}
+	change := fleet.Change{
+		Reregister: hosts(1, 2), Order: hosts(1, 2), Rollout: fleet.Rollout{Waves: fleet.BatchesOf(1)}, Inherited: fleet.Inherited{Prior: prior},
+		Operate: fleet.Operate{Operation: fleet.Restart, Runs: map[fleet.Host]fleet.Runs{host(1): {Tried: fleet.TryFailed}, host(2): {Tried: fleet.TryFailed}}},
+	}
+	r := fleet.NewReconciliation(p, desired(fleet.EnsureHosted), change)
+	r.Run(t.Context())
+	prior.calls = nil
+	r.Back(t.Context(), desired(fleet.EnsureHosted), func(fleet.Host) bool { return true })
+	prior.wantCalls(t, "reregister 2, restart 2, live 2, reregister 1, live 1")
 }
 
 // After Back, the pids are those of the previous declaration. Where the change has started the process, the operation

@@ -240,6 +240,7 @@ func (v *visit) operate(ctx context.Context) {
 			v.found.Operated[h] = v.before[h].PID
 		}
 		o := v.results[h].operated()
+		v.worked[h] = o.OK()
 		if o.Underway.ID != "" {
 			o.Underway.Was = v.found.Operated[h]
 		}

@@ -143,7 +143,7 @@ func (u *update) rollbackError(joined []fleet.Host) diag.Diagnostic {
 	summary, where := "Hosted Process Rolled Back", ""
 	if done := u.back.Succeeded(slices.Collect(maps.Keys(u.back))); len(done) > 0 {
 		operated := ""
-		if u.operation != "" {
+		if u.operation != "" && u.remains().changes() {
 			operated = ", and the process was " + operatedAs[u.operation] + " by it where it ran"
 		}
 		where = fmt.Sprintf("Because on_failure is \"rollback\", hosts that this update had changed have the previous declaration again%s: %s.\n", operated, keysOf(u.h.Hosts, done))
