@@ -318,6 +318,23 @@ func (d Desired) Made(s Status) bool {
 	return d.carries(s) && (d.Owner == "" || d.Owns(s))
 }
 
+// Alike reports whether a registration was made by d's object with the desired spec and other labels. spec is what
+// d.Spec is a fingerprint of. Labels that are not declared now may have been declared then, or may be the platform's.
+func (d Desired) Alike(s Status, spec any) bool {
+	if !d.Owns(s) {
+		return false
+	}
+	carried, _ := d.carried(s)
+	labels := maps.Clone(s.Labels)
+	maps.DeleteFunc(labels, func(name, _ string) bool { return name == d.FingerprintLabel || name == d.OwnerLabel() })
+	made, err := Fingerprint(spec, labels)
+	if err == nil && made != carried {
+		maps.DeleteFunc(labels, func(name, _ string) bool { _, declared := d.Labels[name]; return !declared })
+		made, err = Fingerprint(spec, labels)
+	}
+	return err == nil && made == carried
+}
+
 // carries reports whether a registration has the desired fingerprint, whoever made it.
 func (d Desired) carries(s Status) bool {
 	carried, _ := d.carried(s)

@@ -503,3 +503,38 @@ func TestChange_FindAlike_agents(t *testing.T) {
 	fleettest.Same(t, "adopted as found", hosts(1), change.AsFound, byString)
 	fleettest.Same(t, "to register", hosts(2, 3, 4), change.Register, byString)
 }
+
+// A registration of the same object has the declared spec if its fingerprint is that of the spec with its labels. Labels
+// that the platform has added do not count.
+func TestDesired_Alike(t *testing.T) {
+	t.Parallel()
+	spec, other := map[string]any{"cmd": "new"}, map[string]any{"cmd": "old"}
+	madeFor := func(spec any, labels map[string]string) string {
+		fingerprint, err := fleet.Fingerprint(spec, labels)
+		fleettest.Check(t, err == nil, "%v", err)
+		return fingerprint
+	}
+	two, more := map[string]string{"team": "two"}, map[string]string{"team": "two", "tier": "web"}
+	d := fleet.Desired{FingerprintLabel: "tf_spec", Owner: "me", Labels: map[string]string{"team": "one"}}
+	for name, c := range map[string]struct {
+		fingerprint, owner string
+		labels             map[string]string
+		want               bool
+	}{
+		"other-value":      {madeFor(spec, two), "me", two, true},
+		"another-label":    {madeFor(spec, more), "me", more, true},
+		"of-the-platform":  {madeFor(spec, two), "me", map[string]string{"team": "two", "bk_platform": "1"}, true},
+		"started":          {madeFor(spec, two) + "-started", "me", two, true},
+		"other-spec":       {madeFor(other, two), "me", two, false},
+		"another-owner":    {madeFor(spec, two), "another", two, false},
+		"no-owner":         {madeFor(spec, two), "", two, false},
+		"no-fingerprint":   {"", "me", two, false},
+		"labels-of-others": {madeFor(spec, two), "me", map[string]string{"team": "three"}, false},
+	} {
+		labels := map[string]string{"tf_spec": c.fingerprint, "tf_spec_owner": c.owner}
+		maps.Copy(labels, c.labels)
+		if got := d.Alike(fleet.Status{State: fleet.Running, Labels: labels}, spec); got != c.want {
+			t.Errorf("%s: alike: %t", name, got)
+		}
+	}
+}

@@ -173,9 +173,14 @@ type Trace struct {
 	Lost bool
 	// Registered is set if the last apply in state registered the host as it is declared now.
 	Registered bool
-	// Row is the host's row in the cached status.
-	Row Status
+	// Row is the host's row in the cached status. Alike is set if it shows the declared spec with other labels, registered
+	// by this object.
+	Row   Status
+	Alike bool
 }
+
+// shows reports whether the row shows that this object has registered the declared spec.
+func (t Trace) shows(want Desired) bool { return t.Alike || want.Made(t.Row) }
 
 // next decides by comparing the process with what the last apply in state saw. It compares times only if the
 // same agent reported both.
@@ -183,16 +188,21 @@ func (t Trace) next(r Runs, o Operate, want Desired, live Status) next {
 	var (
 		same    = t.same(r.PID, live)
 		ours    = t.RegisterTime != 0 && live.RegisterTime == t.RegisterTime // the registration is still that of the last apply in state
-		runsOn  = same || ours && !r.Sent && live.PID > 0 && t.Row.PID == live.PID && want.Made(t.Row)
 		restart = o.Operation == Restart
 	)
 	switch {
-	case restart && r.Spec == want.Spec && runsOn, restart && t.Registered && ours && !same && live.startedSince():
+	case restart && r.Spec == want.Spec && (same || !r.Sent && t.startedAs(want, live)), restart && t.Registered && ours && !same && live.startedSince():
 		return ranAlready
 	case restart && same, !restart && r.Spec == want.Spec:
 		return operate
 	}
 	return t.fromRow(r, o, want, live)
+}
+
+// startedAs reports whether the process was started while its host was registered as declared, as far as the platform
+// shows.
+func (t Trace) startedAs(want Desired, live Status) bool {
+	return live.PID > 0 && t.Row.PID == live.PID && t.shows(want) && !registeredSince(t.RegisterTime, live.RegisterTime)
 }
 
 // same reports whether the process is the one that ran after the last apply in state, by its pid, 0 if unknown. Without
@@ -209,14 +219,17 @@ func (t Trace) same(pid int64, live Status) bool {
 // of the registration. The pid of a process that an earlier try harmed shows nothing, as it may change by
 // itself.
 func (t Trace) fromRow(r Runs, o Operate, want Desired, live Status) next {
-	row, rowIsCurrent, harmed := t.Row, t.Row.RegisterTime == live.RegisterTime, r.Tried == TryEarlier
-	if want.mayBeOutdated(row, o.Before.Earlier) && (!harmed || !rowIsCurrent) {
-		row, rowIsCurrent = Status{}, false
-	}
 	var (
-		declared = want.Made(row) // the host is registered as declared now
-		another  = registeredSince(t.RegisterTime, live.RegisterTime)
+		row          = t.Row
+		declared     = t.shows(want) // the host is registered as declared now
+		rowIsCurrent = row.RegisterTime == live.RegisterTime
+		harmed       = r.Tried == TryEarlier
+		another      = registeredSince(t.RegisterTime, live.RegisterTime)
 	)
+	carried, _ := want.carried(row)
+	if declared && slices.Contains(o.Before.Earlier, carried) && (!harmed || !rowIsCurrent) { // it may be of then
+		row, declared, rowIsCurrent = Status{}, false, false
+	}
 	switch {
 	case declared && another && rowIsCurrent && live.startedSince():
 		return ranAlready
@@ -243,11 +256,6 @@ func (t Trace) overtaken(want Desired, live Status) bool {
 
 // startedSince reports whether the process was started after it was registered.
 func (s Status) startedSince() bool { return s.StartTime > s.RegisterTime }
-
-// mayBeOutdated reports whether row may be outdated although it matches d: d was declared before, too.
-func (d Desired) mayBeOutdated(row Status, earlier []string) bool {
-	return slices.Contains(earlier, d.Fingerprint) && d.Made(row)
-}
 
 // lostSince reports whether nothing is known about the last apply, and the cached status does not show the
 // registration of before as the current one.

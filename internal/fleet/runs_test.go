@@ -40,6 +40,9 @@ func TestRuns_interrupted(t *testing.T) {
 	ranFirm := func(file Status, sent bool) kept {
 		return kept{Runs{Spec: "new", PID: 7, Sent: sent}, Trace{RegisterTime: 100, Row: file}}
 	}
+	relabelled := func(file Status) kept { // with other labels, by an interrupted apply
+		return kept{Runs{Spec: "old", PID: 7}, Trace{RegisterTime: 100, Row: file, Alike: true}}
+	}
 	harmed := func(registered int64, file Status) kept {
 		return kept{Runs{Spec: SpecUnknown, Tried: TryEarlier}, Trace{RegisterTime: registered, Row: file}}
 	}
@@ -48,7 +51,7 @@ func TestRuns_interrupted(t *testing.T) {
 		return k.Runs.next(Operate{Operation: operation, Traces: map[Host]Trace{h: k.Trace}, Before: before}, h, want, live)
 	}
 	comesBack := before
-	comesBack.Earlier = []string{"v1-new"}
+	comesBack.Earlier = []string{"v1-new", "v1-relabelled"}
 	unlabelled := Desired{}
 	same := func(t *testing.T, what string, want, got next) {
 		t.Helper()
@@ -74,6 +77,9 @@ func TestRuns_interrupted(t *testing.T) {
 		"registered-at-a-console":             {known(row("v1-other", 7, 200)), live(7, 200, 90), operate, operate},
 		"and-started-there":                   {known(row("v1-other", 8, 200)), live(8, 200, 201), operate, operate},
 		"restarted-and-row-of-between":        {known(row("v1-new", 8, 150)), live(8, 200, 201), mayHaveRun, mayHaveRun},
+		"restarted-with-other-labels":         {relabelled(row("v1-other", 8, 200)), live(8, 200, 201), ranAlready, ranAlready},
+		"with-other-labels,-time-kept":        {relabelled(row("v1-other", 8, 100)), live(8, 100, 201), mayHaveRun, mayHaveRun},
+		"with-other-labels,-not-restarted":    {relabelled(row("v1-other", 7, 200)), live(7, 200, 90), operate, mayHaveRun},
 		"harmed-and-revived":                  {harmed(100, row("v1-old", 7, 100)), live(8, 100, 150), operate, operate},
 		"lost-and-nothing-happened":           {lost(row("v1-old", 7, 100)), live(7, 100, 90), operate, operate},
 		"lost-and-restarted":                  {lost(row("v1-new", 8, 200)), live(8, 200, 201), mayHaveRun, mayHaveRun},
@@ -82,7 +88,7 @@ func TestRuns_interrupted(t *testing.T) {
 		"lost-and-started-since-the-row":      {lost(row("v1-old", 7, 100)), live(8, 100, 150), mayHaveRun, operate},
 		"not-restarted,-and-runs-on":          {ran(row("v1-old", 7, 100)), live(7, 100, 90), ranAlready, operate},
 		"not-restarted,-and-another-runs":     {ran(row("v1-old", 8, 100)), live(8, 100, 150), operate, operate},
-		"not-restarted,-and-row-shows-it":     {ran(row("v1-new", 8, 100)), live(8, 100, 150), mayHaveRun, operate},
+		"not-restarted,-and-row-shows-it":     {ran(row("v1-new", 8, 100)), live(8, 100, 150), ranAlready, operate},
 		"not-restarted,-its-time-and-row":     {ranFirm(row("v1-new", 8, 100), false), live(8, 100, 150), ranAlready, operate},
 		"not-restarted,-which-was-sent":       {ranFirm(row("v1-new", 8, 100), true), live(8, 100, 150), mayHaveRun, operate},
 		"not-restarted,-and-row-of-before":    {ranFirm(row("v1-new", 7, 100), false), live(8, 100, 150), mayHaveRun, operate},
@@ -146,6 +152,8 @@ func TestRuns_interrupted(t *testing.T) {
 		same(t, "another process", mayHaveRun, after(old, Restart, want, comesBack, live(8, 100, 150)))
 		same(t, "another process, and the row is of the declaration before", operate,
 			after(known(row("v1-old", 8, 100)), Restart, want, comesBack, live(8, 100, 150)))
+		same(t, "with other labels", mayHaveRun, after(relabelled(row("v1-relabelled", 7, 100)), Restart, want, comesBack, live(8, 100, 150)))
+		same(t, "to reload with other labels", operate, after(relabelled(row("v1-relabelled", 7, 100)), Reload, want, comesBack, live(7, 100, 90)))
 		same(t, "to reload", operate, after(old, Reload, want, comesBack, live(7, 100, 90)))
 		same(t, "registered since", mayHaveRun, after(old, Reload, want, comesBack, live(8, 200, 250)))
 		same(t, "harmed", mayHaveRun, after(harmed(100, row("v1-new", 7, 100)), Reload, want, comesBack, live(8, 100, 150)))

@@ -505,6 +505,33 @@ func TestOnUpdate_killed(t *testing.T) {
 	}
 }
 
+// Labels that change after an update was killed do not make the next apply restart again, without an error, what that
+// update has restarted.
+func TestOnUpdate_killedThenRelabelled(t *testing.T) {
+	t.Parallel()
+	for _, keeps := range []bool{false, true} {
+		t.Run(fmt.Sprintf("keeps-time-%t", keeps), func(t *testing.T) {
+			t.Parallel()
+			through(t, gse, func(w *world) {
+				w.sim.StartingKeepsTime, w.sim.ReregisteringKeepsTime, w.sim.HostingKeepsTime = keeps, keeps, keeps
+				pass, restart, o := w.passing(), attribute("on_update", "restart"), w.objectOfCLI()
+				o.Applied(w.declares(1, restart))
+				w.do(w.sim.StartProcess, 1)
+				pass()
+				before := *o.Kept
+				o.Applied(w.changed(1, restart))
+				*o.Kept = before
+				restarted := w.at(1).PID
+				pass()
+				_, said := o.Apply(w.changed(1, restart, labelled(map[string]any{"team": "sre"})))
+				now := w.at(1)
+				providertest.Check(w, now.PID == restarted && now.Labels["team"] == "sre", "process %d became %d, with %v", restarted, now.PID, now.Labels)
+				providertest.Check(w, !said.Failed() || tells(said, "it is unknown whether an interrupted apply has operated it"), "said: %s", said)
+			})
+		})
+	}
+}
+
 // A restarted process that did not stay up is started by the next apply, not restarted again.
 func TestOnUpdate_unhealthy(t *testing.T) {
 	t.Parallel()

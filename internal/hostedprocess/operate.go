@@ -111,14 +111,31 @@ func (u *update) traces(ctx context.Context, rows map[fleet.Host]fleet.Status) (
 			return nil, fmt.Errorf("reading the cached status: %w", err)
 		}
 	}
+	alike := u.alike(rows)
 	traces := make(map[fleet.Host]fleet.Trace, len(asked))
 	for _, host := range asked {
 		traces[host] = fleet.Trace{
 			RegisterTime: u.last.on(host).At, Started: u.last.on(host).Started, Lost: !u.last.kept && u.last.owner != "", Row: rows[host],
-			Registered: registered(host),
+			Alike: alike[host], Registered: registered(host),
 		}
 	}
 	return traces, nil
+}
+
+// alike returns the hosts whose rows show that this object has registered the declared spec with other labels.
+func (u *update) alike(rows map[fleet.Host]fleet.Status) map[fleet.Host]bool {
+	made, alike := make(map[string]bool), make(map[fleet.Host]bool) // made is by fingerprint
+	for host, row := range rows {
+		if !u.h.Desired.Owns(row) {
+			continue
+		}
+		carried := row.Labels[u.h.Desired.FingerprintLabel]
+		if _, known := made[carried]; !known {
+			made[carried] = u.h.Desired.Alike(row, u.h.Spec)
+		}
+		alike[host] = made[carried]
+	}
+	return alike
 }
 
 // keepUnsure fails the hosts that were not operated because an interrupted apply may have done so already.

@@ -249,6 +249,7 @@ func (m *GSEModel) Open(ctx context.Context, p *platform.Platform, owner string)
 		Title:   diagnose.ProcessTitle(meta.Namespace, meta.Name),
 		Hosts:   hosts,
 		Desired: desired,
+		Spec:    spec,
 		// Every call has the labels of the registration: a start also registers hosting, and must not do so
 		// with other labels.
 		Process: process,

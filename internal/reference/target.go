@@ -19,6 +19,8 @@ type Target struct {
 	Process fleet.Process
 	// Desired is compared with registrations. The caller sets its Ensure.
 	Desired fleet.Desired
+	// Spec is the spec of which Desired has fingerprints, as registering sends it. Only GSE has it.
+	Spec any
 	// ImportAdvice is a sentence on how to import a registration of another owner. It begins with a space,
 	// and is empty if the object cannot be imported.
 	ImportAdvice string
