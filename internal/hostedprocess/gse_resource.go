@@ -65,7 +65,7 @@ func (r *hostedProcessResource) Schema(ctx context.Context, _ resource.SchemaReq
 		ElementType:         types.StringType,
 	}
 	attributes["bk_supplier_id"] = schema.Int64Attribute{
-		MarkdownDescription: "The provider's, when this object was created or imported.",
+		MarkdownDescription: "The provider's at create or import.",
 		Computed:            true,
 		PlanModifiers:       []planmodifier.Int64{int64planmodifier.UseNonNullStateForUnknown()},
 	}

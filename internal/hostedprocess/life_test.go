@@ -166,13 +166,13 @@ func TestHostedProcess_unreachable(t *testing.T) {
 			step{name: "it answers", befalls: goes(true, 3), config: w.declares(5, inTwos, one), anyCalls: true},
 			step{
 				name: "two are dead", befalls: goes(false, 3, 4), config: w.changed(5, one), anyCalls: true,
-				says: `allows 1. With 2 or more, an apply goes on`, left: codesOf("other_spec", 3, 4), fails: true,
+				says: `allows 1. With 2 or more, an apply or action goes on`, left: codesOf("other_spec", 3, 4), fails: true,
 			},
 			step{name: "two may be", config: w.changed(5, several), anyCalls: true, says: warns, away: codesOf("other_spec", 3, 4)},
 			step{name: "the limit is taken away", config: w.changed(5), anyCalls: true, left: codesOf("other_spec", 3, 4), says: "allows 0. With 2 or more", fails: true},
 			step{name: "the provider's", settings: most("2"), config: w.changed(5), kind: providertest.PlanNothing, says: warns, away: codesOf("other_spec", 3, 4)},
 			step{name: "both answer", befalls: goes(true, 3, 4), config: w.changed(5), anyCalls: true},
-			step{name: "rolled back", befalls: goes(false, 3, 4), config: w.declares(5, one, rollsBack), anyCalls: true, says: "Rolled Back … allows 1. With 2 or more, an apply goes on", left: codesOf("other_spec", 3, 4), fails: true},
+			step{name: "rolled back", befalls: goes(false, 3, 4), config: w.declares(5, one, rollsBack), anyCalls: true, says: "Rolled Back … allows 1. With 2 or more, an apply or action goes on", left: codesOf("other_spec", 3, 4), fails: true},
 			step{name: "destroyed", befalls: goes(true, 3, 4), anyCalls: true},
 		)
 		w.expectNothing()
