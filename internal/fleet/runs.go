@@ -99,7 +99,7 @@ func (r Runs) Seen(pid int64) Runs {
 	if r.Spec != "" && (pid == 0 || pid != r.PID) {
 		r.Spec = SpecUnknown
 	}
-	r.PID, r.Sent = pid, r.Spec != ""
+	r.PID, r.Sent = pid, r.Spec != "" && r.Spec != SpecUnknown
 	return r
 }
 

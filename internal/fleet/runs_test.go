@@ -211,14 +211,14 @@ func TestRuns_since(t *testing.T) {
 	task := Task{ID: "T", Operation: Restart}
 	for name, c := range map[string]struct{ got, want Runs }{
 		"the-same":          {Runs{Spec: "old", PID: 7}.Seen(7), Runs{Spec: "old", PID: 7, Sent: true}},
-		"another":           {Runs{Spec: "old", PID: 7}.Seen(8), Runs{Spec: SpecUnknown, PID: 8, Sent: true}},
-		"none":              {Runs{Spec: "old", PID: 7}.Seen(0), Runs{Spec: SpecUnknown, Sent: true}},
+		"another":           {Runs{Spec: "old", PID: 7}.Seen(8), Runs{Spec: SpecUnknown, PID: 8}},
+		"none":              {Runs{Spec: "old", PID: 7}.Seen(0), Runs{Spec: SpecUnknown}},
 		"as-declared":       {Runs{PID: 7}.Seen(8), Runs{PID: 8}},
 		"before-a-try":      {Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}.Seen(8), Runs{Spec: SpecUnknown, PID: 7, Tried: TryUnseen}},
 		"changes":           {Runs{PID: 7}.Redeclared("old"), Runs{Spec: "old", PID: 7}},
 		"changes-again":     {Runs{Spec: "older", PID: 7}.Redeclared("old"), Runs{Spec: "older", PID: 7}},
 		"changes-once-more": {Runs{PID: 7, Tried: TryWorked}.Redeclared("old"), Runs{Spec: SpecUnknown, Tried: TryEarlier}},
-		"never-had-a-pid":   {Runs{Spec: "old"}.Seen(0), Runs{Spec: SpecUnknown, Sent: true}},
+		"never-had-a-pid":   {Runs{Spec: "old"}.Seen(0), Runs{Spec: SpecUnknown}},
 		"sent-and-changes":  {Runs{Spec: "older", PID: 7, Sent: true}.Redeclared("old"), Runs{Spec: "older", PID: 7, Sent: true}},
 		"due-and-changes":   {Runs{Spec: "older", PID: 7, Tried: TryDue, Task: task}.Redeclared("old"), Runs{Spec: "older", PID: 7, Task: task}},
 		"unseen-changes":    {Runs{PID: 7, Tried: TryUnseen, Task: task}.Redeclared("old"), Runs{Spec: SpecUnknown, Tried: TryEarlier, Task: task}},

@@ -141,7 +141,7 @@ func TestUpdate_runsBack(t *testing.T) {
 		"failed, and not tried":  {*left(fleet.Failed, fleet.NotOperated), left(fleet.NotTried, fleet.OtherSpec), fleet.Found{Running: pids(8), Operated: pids(7)}, fleet.Runs{Spec: unknown, PID: 8, Tried: fleet.TryFailed}},
 		"not operated again":     {fleet.Outcome{}, left(fleet.Failed, fleet.NotOperated), fleet.Found{Running: pids(8), Operated: pids(7)}, fleet.Runs{Spec: unknown, PID: 8, Tried: fleet.TryFailed}},
 		"operated, and no pid":   {fleet.Outcome{}, left(fleet.Failed, fleet.NotOperated), fleet.Found{Operated: pids(7)}, fleet.Runs{Spec: unknown, PID: 7, Tried: fleet.TryFailed}},
-		"neither was registered": {*left(fleet.Failed, fleet.OtherSpec), left(fleet.Failed, fleet.OtherSpec), fleet.Found{Running: pids(7)}, fleet.Runs{Spec: "old", PID: 7, Task: task}},
+		"neither was registered": {*left(fleet.Failed, fleet.OtherSpec), left(fleet.Failed, fleet.OtherSpec), fleet.Found{Running: pids(7)}, fleet.Runs{Spec: "old", PID: 7, Sent: true, Task: task}},
 		"nor seen to run on":     {*left(fleet.Failed, fleet.OtherSpec), left(fleet.Failed, fleet.OtherSpec), fleet.Found{Running: pids(8)}, fleet.Runs{Spec: unknown, PID: 8, Task: task}},
 	} {
 		u := update{operation: fleet.Restart}
