@@ -201,7 +201,7 @@ func (w *world) wrongWith(d *declaration, machine int) string {
 
 // refuses returns why an apply must be refused, or "".
 func (w *world) refuses(o *object, u unit) string {
-	if u.want == nil || u.first || o.kept.Tainted || w.gateway() != providertest.FaceESB { // supplier ids mean something there
+	if u.want == nil || u.first || o.kept.Tainted {
 		return ""
 	}
 	for machine, form := range u.want.Forms {

@@ -183,7 +183,4 @@ func (m *hostedProcessModel) replaces(ctx context.Context, state hostedModel) bo
 	return !m.Identifier(ctx).Equal(state.Identifier(ctx))
 }
 
-// hasSuppliers is false at the API gateway, which names hosts without one.
-func (m *hostedProcessModel) hasSuppliers(p *platform.Platform) bool { return p.Gateway == bkapi.ESB }
-
 func (m *hostedProcessModel) supplierID() *types.Int64 { return &m.SupplierID }

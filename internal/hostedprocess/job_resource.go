@@ -64,8 +64,6 @@ func (m *jobHostedProcessModel) replaces(ctx context.Context, state hostedModel)
 	return false
 }
 
-func (m *jobHostedProcessModel) hasSuppliers(*platform.Platform) bool { return false }
-
 func (m *jobHostedProcessModel) supplierID() *types.Int64 { return nil }
 
 func (m *jobHostedProcessModel) setSent(d fleet.Desired) map[string]attr.Value {

@@ -27,8 +27,6 @@ type hostedModel interface {
 	resourceIdentity(ctx context.Context) (any, diag.Diagnostics)
 	// replaces reports whether the model is another object than the one in state.
 	replaces(ctx context.Context, state hostedModel) bool
-	// hasSuppliers reports whether a host has a registration of its own for each bk_supplier_id.
-	hasSuppliers(p *platform.Platform) bool
 	// supplierID returns the attribute bk_supplier_id, nil if the resource has none.
 	supplierID() *types.Int64
 	// setSent writes what registering sends into the attributes that show it, and returns them by name.

@@ -144,7 +144,8 @@ func (u *update) anothers(now, old fleet.Status) bool {
 }
 
 // checkSuppliers refuses an address with another supplier id than the one that its host is registered with. To
-// the platform these are two registrations. State knows the id by the address, or else as the object's own.
+// the ESB these are two registrations, and an object may be applied through the ESB after the API gateway. State knows
+// the id by the address, or else as the object's own.
 func checkSuppliers(next, prior fleet.Inventory) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for key, host := range next.All {

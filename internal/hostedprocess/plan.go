@@ -128,7 +128,7 @@ func (p planning) update(ctx context.Context) {
 	if changes || p.changesWithoutLedger(ctx) {
 		does.changed = does.next.Pick(does.prior.Has)
 	}
-	if p.platform.Ready() && p.plan.hasSuppliers(p.platform) {
+	if p.platform.Ready() && p.plan.supplierID() != nil {
 		p.Diagnostics.Append(checkSuppliers(does.next, does.prior)...)
 	}
 	k := known{p.last, state.statuses(does.prior)}

@@ -146,14 +146,14 @@ func (r *robot) texts(t *testing.T) []string {
 	return texts
 }
 
-func fleetOf(hosts int, more string) string {
-	return providertest.HostedConfig{Hosts: providertest.HostsConfig(hosts), More: more}.String()
+func fleetOf(hosts int) string {
+	return providertest.HostedConfig{Hosts: providertest.HostsConfig(hosts)}.String()
 }
 
 func applied(t *testing.T, hosts int) (*providertest.Sim, *pipeline) {
 	t.Helper()
 	sim := providertest.NewSim(t)
-	p := newPipeline(t, sim, fleetOf(hosts, ""))
+	p := newPipeline(t, sim, fleetOf(hosts))
 	p.script(0, "plan.sh")
 	p.script(0, "apply.sh")
 	sim.ResetCalls()
@@ -164,7 +164,7 @@ func applied(t *testing.T, hosts int) (*providertest.Sim, *pipeline) {
 func TestAccScripts(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
-	p := newPipeline(t, sim, fleetOf(3, ""))
+	p := newPipeline(t, sim, fleetOf(3))
 
 	p.script(0, "plan.sh")
 	providertest.Says(t, p.script(0, "policy.sh"), "The policies allow this plan.")
@@ -237,7 +237,7 @@ func TestAccScripts_nightOfManyHosts(t *testing.T) {
 func TestAccScripts_nightOfLongNames(t *testing.T) {
 	t.Parallel()
 	sim := providertest.NewSim(t)
-	p := newPipeline(t, sim, strings.ReplaceAll(fleetOf(20, ""), "web-", strings.Repeat("广州", 20)+"-"))
+	p := newPipeline(t, sim, strings.ReplaceAll(fleetOf(20), "web-", strings.Repeat("广州", 20)+"-"))
 	p.script(0, "plan.sh")
 	p.script(0, "apply.sh")
 	robot := newRobot(t)
@@ -267,7 +267,7 @@ func TestAccScripts_oldPlan(t *testing.T) {
 func TestAccScripts_refused(t *testing.T) {
 	t.Parallel()
 	sim, p := applied(t, 4)
-	p.Configure(fleetOf(2, ""))
+	p.Configure(fleetOf(2))
 	p.script(0, "plan.sh")
 	// Promised in pipelines.md: `policy.sh` exits with 1 and says why
 	providertest.Says(t, p.script(1, "policy.sh"), "The policies refuse this plan.", "takes away 2 of its 4 hosts: web-3 (0:10.0.0.4), web-4 (0:10.0.0.5)")
