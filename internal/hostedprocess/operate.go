@@ -65,8 +65,11 @@ func (r remains) on(host fleet.Host) (fleet.Runs, bool) {
 		runs = runs.Redeclared(r.prior.Spec)
 	}
 	behind := code == fleet.OtherSpec || !r.last.kept && mayRunAnother[code]
-	if behind {
+	switch {
+	case behind && !r.last.kept:
 		runs.Spec = cmp.Or(runs.Spec, fleet.SpecUnknown)
+	case behind && runs.Spec == "": // whatever was registered since, the process that ran then runs what it was started with
+		runs.Spec, runs.Sent = r.prior.Spec, true
 	}
 	return runs, behind || r.changes() || runs.Due(r.spec)
 }

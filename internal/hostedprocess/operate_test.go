@@ -28,7 +28,7 @@ func TestRemains(t *testing.T) {
 		"the spec changes":                {prior: prior, spec: "new", runs: fleet.Runs{PID: 7}, due: true, want: fleet.Runs{Spec: "old", PID: 7}},
 		"it failed before":                {prior: prior, spec: "old", code: fleet.NotOperated, runs: fleet.Runs{Tried: fleet.TryFailed}, due: true, want: fleet.Runs{Tried: fleet.TryFailed}},
 		"it failed before, and changes":   {prior: prior, spec: "new", runs: fleet.Runs{Tried: fleet.TryFailed}, due: true, want: fleet.Runs{Spec: fleet.SpecUnknown, Tried: fleet.TryEarlier}},
-		"another spec is found":           {prior: prior, spec: "old", code: fleet.OtherSpec, due: true, want: fleet.Runs{Spec: fleet.SpecUnknown}},
+		"another spec is found":           {prior: prior, spec: "old", code: fleet.OtherSpec, due: true, want: fleet.Runs{Spec: "old", Sent: true}},
 		"another spec is known":           {prior: prior, spec: "old", code: fleet.OtherSpec, runs: fleet.Runs{Spec: "older"}, due: true, want: fleet.Runs{Spec: "older"}},
 		"not hosted":                      {prior: prior, spec: "old", code: fleet.NotHosted},
 		"not hosted, and the ledger lost": {prior: prior, spec: "old", code: fleet.NotHosted, lost: true},
