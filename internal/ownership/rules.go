@@ -204,10 +204,9 @@ var rules = []rule{
 	// Without a row, the registration that the agent has may be anyone's.
 	{claim: Refused, row: Absent, answer: Idle | Silent | NoSpec, then: Nobodys},
 	{claim: Refused, row: Absent, then: Hold, why: TookEffect},
-	{face: ESB, claim: doubtful, row: Unplaced, then: Hold, why: Unreadable},
 	// Some agents do not know a registration that is not hosted. Removing one that is not there does no harm.
 	{face: ESB, claim: Unconfirmed, row: Absent, answer: Idle, then: Ours},
-	{claim: doubtful, row: Absent | Unplaced, answer: Idle, then: Nobodys},
+	{claim: doubtful, row: Absent, answer: Idle, then: Nobodys},
 	{claim: doubtful, row: Absent | Unplaced, then: Hold, why: Unreadable},
 
 	// A row that names this object, or a claim that nothing contradicts.
