@@ -120,7 +120,10 @@ func (p *Process) OtherNames(ctx context.Context, hosts []fleet.Host) (map[fleet
 	if p.spec != nil {
 		// Agents that do not answer report no name.
 		_, err := fleet.LiveStatusWithin(ctx, p, p.client.askPatience, p.client.unnamed(hosts))
-		if outOfPatience := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil; err != nil && !outOfPatience {
+		if ctx.Err() != nil { // what was not asked is no answer
+			return nil, ctx.Err()
+		}
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return nil, err
 		}
 	}

@@ -24,7 +24,8 @@ func (h hostedProcess) renames(ctx context.Context, prior fleet.Inventory, k kno
 	if len(suspects) == 0 {
 		return nil, nil
 	}
-	others, err := h.Process.OtherNames(ctx, append(fleet.OtherForm(added, removed), suspects...))
+	// Some agents give both names only by one of them. State may have a machine by both, so all that stay are asked as well.
+	others, err := h.Process.OtherNames(ctx, append(fleet.OtherForm(h.Hosts.Hosts(), removed), suspects...))
 	if err != nil {
 		return nil, diag.Diagnostics{diagnose.CallFailed("Unable to Tell Hosts Apart", h.Title+
 			" was left as it is, because hosts leave that are named in another form than hosts that stay or come, and whether they are the same machines could not be asked.", err)}

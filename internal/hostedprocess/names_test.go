@@ -788,6 +788,29 @@ func TestNames_twiceAndStays(t *testing.T) {
 	}
 }
 
+// It stays hosted by the name that it keeps, also if its agent gives both names only by that one.
+func TestNames_twiceAndAskedByOne(t *testing.T) {
+	t.Parallel()
+	both := map[string]string{"a": agents["web-1"], "b": providertest.Address(1)}
+	for key, name := range both {
+		t.Run(key+"-stays", func(t *testing.T) {
+			t.Parallel()
+			w := newNames(t, false)
+			w.sim.RowsWithoutHost = true
+			resource := w.object()
+			resource.Applied(w.declares(0, attribute("hosts", map[string]string{"a": agents["web-1"]})))
+			w.sim.SetReachable(providertest.Address(1), false)
+			resource.Apply(w.declares(0, attribute("hosts", both)))
+			providertest.Same(t, "hosts in state", both, resource.Reasons("hosts"))
+			w.sim.SetReachable(providertest.Address(1), true)
+			resource.Fresh = w.open // has not heard what the refresh has
+			alone := w.declares(0, attribute("hosts", map[string]string{key: name}))
+			w.play(resource, step{name: "one leaves", config: alone, anyCalls: true}, step{name: "again", config: alone, kind: providertest.PlanNothing})
+			providertest.Check(t, w.at(1).Hosted, "it is %+v", w.at(1))
+		})
+	}
+}
+
 // If it loses one of its names and gets a new declaration in one apply, its process is restarted as the plan says.
 func TestNames_twiceAndRestarted(t *testing.T) {
 	t.Parallel()
@@ -952,6 +975,19 @@ func TestHostedProcess_namesUnread(t *testing.T) {
 			resource.Applied(mixed)
 		})
 	}
+	t.Run("interrupted", func(t *testing.T) { // before an agent has said which machine it is
+		t.Parallel()
+		w := newNames(t, false)
+		w.sim.RowsWithoutHost = true
+		cut := w.sim.CutAt(func(call simulator.Call) bool { return call.Op == simulator.OpQuery && call.API == w.by.ResultAPI() })
+		resource := w.object()
+		resource.Applied(w.declares(0, attribute("hosts", map[string]string{"web-1": agents["web-1"]})))
+		w.sim.ResetCalls()
+		said := cut.Apply(resource, w.declares(0, attribute("hosts", map[string]string{"web-1": agents["web-1"], "twin": providertest.Address(1)})))
+		providertest.Fails(t, said, "Unable to Tell Hosts Apart", "whether two of them are one machine could not be asked")
+		providertest.Check(t, len(w.sim.Changes()) == 0, "called %v", w.sim.Changes())
+		providertest.Same(t, "hosts in state", map[string]string{"web-1": agents["web-1"]}, resource.Reasons("hosts"))
+	})
 	t.Run("rename", func(t *testing.T) {
 		t.Parallel()
 		w := newNames(t, false)
