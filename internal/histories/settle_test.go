@@ -205,6 +205,9 @@ func (w *world) refuses(o *object, u unit) string {
 		return ""
 	}
 	for machine, form := range u.want.Forms {
+		if form == ByAgent && u.want.Doubled[machine] {
+			form = otherForm(form)
+		}
 		if id, held := o.suppliers[machine]; held && form != ByAgent && fmt.Sprint(id) != fmt.Sprint(o.suppliedBy(form)) {
 			return "which it keeps: write"
 		}
