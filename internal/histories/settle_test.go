@@ -308,7 +308,7 @@ func (w *world) givesIn() {
 		}
 		for machine, form := range c.want.Forms {
 			id, held := c.object.suppliers[machine]
-			if !held || form == ByAgent {
+			if !held || form == ByAgent || fmt.Sprint(id) == fmt.Sprint(c.object.suppliedBy(form)) {
 				continue
 			}
 			if c.want.Forms[machine] = ByAddress; fmt.Sprint(id) != fmt.Sprint(c.object.supplier) {

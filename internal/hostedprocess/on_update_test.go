@@ -688,7 +688,7 @@ func TestOnUpdate_labels(t *testing.T) {
 // What somebody else has registered with another spec is repaired. The process is restarted only if it is not the one
 // that the last apply has seen.
 //
-// Promised in rollouts.md: operates the host when it is repaired. A restart is left out where the PID has not changed
+// Promised in rollouts.md: operates the host when it is repaired.
 func TestOnUpdate_replacedByAnotherSpec(t *testing.T) {
 	t.Parallel()
 	for name, restarted := range map[string]bool{"runs-on": false, "restarted": true} {
