@@ -95,6 +95,7 @@ func (r *hostedProcessResource) ImportState(ctx context.Context, req resource.Im
 	resp.Diagnostics.Append(readSpecs(ctx, r.platform, found)...)
 	resp.Diagnostics.Append(found.write(ctx, &resp.State, r.platform)...)
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("owner"), found.owner(r.platform))...)
+	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("bk_supplier_id"), supplierValue(r.platform.Supplier))...)
 	if carried := found.carried(r.platform.FingerprintLabel); found.spec == nil && len(carried) > 0 {
 		fingerprint := slices.Max(slices.Collect(maps.Keys(carried))) // of several always the same one
 		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("fingerprint"), fingerprint)...)

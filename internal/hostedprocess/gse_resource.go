@@ -52,7 +52,7 @@ func (r *hostedProcessResource) Metadata(_ context.Context, req resource.Metadat
 
 func (r *hostedProcessResource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	attributes := reference.GSEAttributes(reference.Options{ReplaceOnRename: true, Registers: true})
-	maps.Copy(attributes, lifecycleAttributes(ctx, "spec", "`spec` (except `op_timeout`) or a label", "Registrations carry it in a label (`tf_spec_owner`). See [ownership](../guides/ownership.md)."))
+	maps.Copy(attributes, lifecycleAttributes(ctx, "spec", "`spec` (except `op_timeout`) or a label", "Registrations carry it in a label (`tf_spec_owner`)."))
 	attributes["verify"] = schema.StringAttribute{
 		MarkdownDescription: "What is compared with `spec`. `" + string(fleet.VerifyLabels) + "`: the registered fingerprint. `" + string(fleet.VerifyAgent) +
 			"`: also [what the agent really hosts](../guides/verify.md), field by field. Defaults to the provider's `verify`.",
@@ -65,9 +65,9 @@ func (r *hostedProcessResource) Schema(ctx context.Context, _ resource.SchemaReq
 		ElementType:         types.StringType,
 	}
 	attributes["bk_supplier_id"] = schema.Int64Attribute{
-		MarkdownDescription: "The provider's at create or import.",
+		MarkdownDescription: "The provider's at create or import, unless 0.",
 		Computed:            true,
-		PlanModifiers:       []planmodifier.Int64{int64planmodifier.UseNonNullStateForUnknown()},
+		PlanModifiers:       []planmodifier.Int64{int64planmodifier.UseStateForUnknown()},
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Hosts a process on machines: registers it with the platform, has the agents restart it when it dies, and repairs " +

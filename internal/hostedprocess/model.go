@@ -176,9 +176,8 @@ func (r *hostedResource) open(ctx context.Context, m hostedModel, owner string, 
 // supplier returns the bk_supplier_id of an object's hosts whose addresses have none. It is the provider's until the
 // object has its own.
 func (r *hostedResource) supplier(m hostedModel) int {
-	id := m.supplierID()
-	switch {
-	case id != nil && !id.IsNull() && !id.IsUnknown():
+	switch id := m.supplierID(); {
+	case id != nil && !id.IsUnknown():
 		return int(id.ValueInt64())
 	case r.platform == nil:
 		return 0
@@ -186,11 +185,13 @@ func (r *hostedResource) supplier(m hostedModel) int {
 	return r.platform.Supplier
 }
 
-// setSupplier sets the attribute bk_supplier_id, which keeps its value as long as the object exists.
-func (r *hostedResource) setSupplier(m hostedModel) {
-	if id := m.supplierID(); id != nil {
-		*id = types.Int64Value(int64(r.supplier(m)))
+// supplierValue returns the attribute bk_supplier_id. It is null for 0, which nearly all platforms have, so that plans do
+// not show it.
+func supplierValue(id int) types.Int64 {
+	if id == 0 {
+		return types.Int64Null()
 	}
+	return types.Int64Value(int64(id))
 }
 
 // within returns statuses in which at most as many hosts as allowed count as unreachable.

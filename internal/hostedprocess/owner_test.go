@@ -473,14 +473,14 @@ func TestHostedProcess_supplierKept(t *testing.T) {
 // Promised in changing-hosts.md: It is in state as `bk_supplier_id`, and isn't lost with private state.
 func TestHostedProcess_supplierOfLostLedger(t *testing.T) {
 	t.Parallel()
-	for name, befalls := range map[string]func(*world, *providertest.Core){
-		"destroyed": func(*world, *providertest.Core) {},
-		"changed":   func(w *world, o *providertest.Core) { o.Applied(w.changed(2)) },
-		"as-it-was": func(w *world, o *providertest.Core) { o.Apply(w.declares(2)) },
-		"one-joins": func(w *world, o *providertest.Core) { o.Applied(w.declares(3)) },
-		"tainted":   func(w *world, o *providertest.Core) { o.Tainted = true; o.Apply(w.declares(2)) },
-		"import": func(w *world, o *providertest.Core) {
-			w.settings["bk_supplier_id"] = 3
+	for name, befalls := range map[string]func(*world, *providertest.Core, int){
+		"destroyed": func(*world, *providertest.Core, int) {},
+		"changed":   func(w *world, o *providertest.Core, _ int) { o.Applied(w.changed(2)) },
+		"as-it-was": func(w *world, o *providertest.Core, _ int) { o.Apply(w.declares(2)) },
+		"one-joins": func(w *world, o *providertest.Core, _ int) { o.Applied(w.declares(3)) },
+		"tainted":   func(w *world, o *providertest.Core, _ int) { o.Tainted = true; o.Apply(w.declares(2)) },
+		"import": func(w *world, o *providertest.Core, id int) {
+			w.settings["bk_supplier_id"] = id
 			o.Protocol = w.open()
 			*o.Kept = providertest.Kept{}
 			providertest.Silent(w, o.Imports("web:nginx"))
@@ -488,19 +488,21 @@ func TestHostedProcess_supplierOfLostLedger(t *testing.T) {
 			o.Protocol = w.open()
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, esb)
-			w.sim.SuppliersApart = true
-			w.settings["bk_supplier_id"] = 3
-			resource := w.object()
-			resource.Applied(w.declares(2))
-			w.settings["bk_supplier_id"] = 5
-			resource.Protocol, resource.Private = w.open(), nil
-			befalls(w, resource)
-			resource.Apply(nil)
-			w.expectNothing()
-		})
+		for _, id := range []int{3, 0} { // 0 is not in state
+			t.Run(fmt.Sprintf("%s/%d", name, id), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, esb)
+				w.sim.SuppliersApart = true
+				w.settings["bk_supplier_id"] = id
+				resource := w.object()
+				resource.Applied(w.declares(2))
+				w.settings["bk_supplier_id"] = 5
+				resource.Protocol, resource.Private = w.open(), nil
+				befalls(w, resource, id)
+				resource.Apply(nil)
+				w.expectNothing()
+			})
+		}
 	}
 }
 

@@ -46,14 +46,7 @@ func (r *hostedResource) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		p.Diagnostics.Append(reference.PlanUnsettled(ctx, &p.Plan)...)
 	}
 	if req.State.Raw.IsNull() {
-		// In a replacement Terraform (1.11) forgets what the schema marks as sensitive, and would print it. The
-		// first of its two plans is given the state, and hands on the ledger, by which the second knows that it
-		// is a replacement.
-		if kept, _ := req.Private.GetKey(ctx, ledgerKey); len(kept) > 0 {
-			p.set(ctx, whole, types.StringUnknown())
-		}
-		p.Diagnostics.Append(loadRefused(ctx, req.Private)...)
-		p.rollout(ctx, created(ctx, p.plan))
+		p.create(ctx, whole)
 		return
 	}
 
@@ -118,6 +111,21 @@ type planning struct {
 // set plans a value of an attribute.
 func (p planning) set(ctx context.Context, name string, value attr.Value) {
 	p.Diagnostics.Append(reference.SetPlanned(ctx, &p.Plan, name, value)...)
+}
+
+// create plans a create. whole is the attribute that hands the declaration on.
+func (p planning) create(ctx context.Context, whole string) {
+	// In a replacement Terraform (1.11) forgets what the schema marks as sensitive, and would print it. The
+	// first of its two plans is given the state, and hands on the ledger, by which the second knows that it
+	// is a replacement.
+	if kept, _ := p.req.Private.GetKey(ctx, ledgerKey); len(kept) > 0 {
+		p.set(ctx, whole, types.StringUnknown())
+	}
+	if p.plan.supplierID() != nil && p.platform.Ready() {
+		p.set(ctx, "bk_supplier_id", supplierValue(p.platform.Supplier))
+	}
+	p.Diagnostics.Append(loadRefused(ctx, p.req.Private)...)
+	p.rollout(ctx, created(ctx, p.plan))
 }
 
 // update plans what an update does to hosts.

@@ -32,7 +32,9 @@ func (r *hostedResource) Create(ctx context.Context, req resource.CreateRequest,
 	resp.Diagnostics.Append(reference.Get(ctx, tfsdk.State(req.Plan), model)...)
 	plan := model.lifecycle()
 	plan.Owner = types.StringValue(newOwner())
-	r.setSupplier(model)
+	if id := model.supplierID(); id != nil {
+		*id = supplierValue(r.supplier(model))
+	}
 	h := r.open(ctx, model, plan.Owner.ValueString(), &resp.Diagnostics)
 	resp.Diagnostics.Append(model.Check(ctx, r.platform)...) // the plan may not have known the provider's settings
 	ctx, cancel := reference.WithDeadline(ctx, plan.Timeouts.Create, reference.DefaultChangeTimeout, &resp.Diagnostics)
@@ -97,8 +99,6 @@ func (r *hostedResource) Update(ctx context.Context, req resource.UpdateRequest,
 	model, before := r.newModel(), r.newModel()
 	resp.Diagnostics.Append(reference.Get(ctx, tfsdk.State(req.Plan), model)...)
 	resp.Diagnostics.Append(reference.Get(ctx, req.State, before)...)
-	r.setSupplier(before)
-	r.setSupplier(model)
 	plan := model.lifecycle()
 	last := loadLedger(ctx, req.Private, before.lifecycle())
 	if !last.kept {
