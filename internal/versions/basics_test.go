@@ -148,7 +148,7 @@ func examples(w workspace) {
 
 func modules(w workspace) {
 	root := w.copyExamples()
-	for module, runs := range map[string]int{"hosted-service": 12, "business": 5, "ordered-service": 4, "windows-service": 3, "cmdb-service": 3} {
+	for module, runs := range map[string]int{"hosted-service": 12, "business": 5, "ordered-service": 5, "windows-service": 4, "cmdb-service": 3} {
 		w.Dir = filepath.Join(root, "modules", module)
 		w.Expect(0, "init")
 		providertest.Says(w.T, w.Expect(0, "test"), fmt.Sprintf("Success! %d passed, 0 failed.", runs))
